@@ -1,0 +1,1 @@
+"""Holds a judge against human labels: how far can it be trusted?"""

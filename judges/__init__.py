@@ -1,0 +1,1 @@
+"""Judges: grade the answers of language models, and know how far the grade can be trusted."""

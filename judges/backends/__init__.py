@@ -1,0 +1,1 @@
+"""The judges that come with the package."""

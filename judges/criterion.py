@@ -1,0 +1,92 @@
+"""A criterion: what is asked of a case. It is data, not a class to inherit from: any judge may serve it."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from judges.case import Part
+from judges.fingerprint import Json, fingerprint
+
+__all__ = ["BINARY", "Criterion", "Level", "Scale", "Unit"]
+
+
+class Unit(StrEnum):
+    """What one check is about."""
+
+    WHOLE = "whole"
+    """The hypothesis as a whole."""
+    CLAIM = "claim"
+    """Each claim of the hypothesis."""
+    CONTEXT = "context"
+    """Each passage."""
+    PAIR = "pair"
+    """Two answers against each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One step of a scale."""
+
+    label: str
+    score: float
+    """0 to 1, 1 is best."""
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The steps of a scale, worst first."""
+
+    levels: tuple[Level, ...]
+
+    def __post_init__(self) -> None:
+        scores = [level.score for level in self.levels]
+        labels = {level.label for level in self.levels}
+        if len(self.levels) < 2 or len(labels) != len(self.levels):
+            raise ValueError("a scale needs two levels or more, each with its own label")
+        if scores != sorted(scores) or not all(0 <= score <= 1 for score in scores):
+            raise ValueError("the scores of a scale's levels go from 0 to 1, worst first")
+
+
+BINARY = Scale((Level("no", 0.0), Level("yes", 1.0)))
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """How well does the premise support the hypothesis, on this scale?
+
+    A judge may read the parts named here (`parts`) and no others: they decide which judgements a change affects.
+    """
+
+    name: str
+    hypothesis: Part
+    """The part that is judged."""
+    premise: Part | None = None
+    """What it is judged against; None when the hypothesis is judged on its own."""
+    unit: Unit = Unit.WHOLE
+    scale: Scale = BINARY
+    description: str = ""
+    background: tuple[Part, ...] = ()
+    """Further parts a judge may read."""
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """All parts a judge may read, each once, in a fixed order."""
+        named = {self.hypothesis, self.premise, *self.background}
+        return tuple(part for part in Part if part in named)
+
+    def to_record(self) -> dict[str, Json]:
+        """The criterion as JSON-ready values."""
+        return {
+            "name": self.name,
+            "hypothesis": self.hypothesis.value,
+            "premise": None if self.premise is None else self.premise.value,
+            "unit": self.unit.value,
+            "scale": [[level.label, level.score, level.description] for level in self.scale.levels],
+            "description": self.description,
+            "background": sorted(part.value for part in self.background),
+        }
+
+    @property
+    def fingerprint(self) -> str:
+        """What identifies the criterion: every field counts."""
+        return fingerprint(self.to_record())

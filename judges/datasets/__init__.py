@@ -1,0 +1,1 @@
+"""Reads case files of several formats; checks each record once, at this door."""

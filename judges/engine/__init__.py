@@ -1,0 +1,1 @@
+"""Plans, runs and records judgements."""

@@ -1,0 +1,36 @@
+"""What a judge is: anything of this shape. No base class, no registration."""
+
+from typing import Protocol, runtime_checkable
+
+from judges.case import Case
+from judges.criterion import Criterion
+from judges.verdict import Abstained, Verdict
+
+__all__ = ["Judge"]
+
+
+@runtime_checkable
+class Judge(Protocol):
+    """Turns a case and a criterion into a verdict. It keeps nothing between calls."""
+
+    @property
+    def name(self) -> str:
+        """What tables and files call it."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever its verdicts may change: backend, model, parameters, version. Never holds a secret."""
+        ...
+
+    def supports(self, criterion: Criterion, /) -> bool:
+        """Whether it can serve the criterion. Asked before anything is spent."""
+        ...
+
+    async def judge(self, case: Case, criterion: Criterion, /, *, replicate: int = 0) -> Verdict | Abstained:
+        """Judge one case.
+
+        Raises:
+            JudgesError: With the disposition the engine follows. Any other exception is recorded as a failure.
+        """
+        ...
