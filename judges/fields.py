@@ -1,7 +1,7 @@
 """Finds a value in nested data by a dotted path: `meta.domain`, `references.0`."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, cast
 
 __all__ = ["MISSING", "find"]
 
@@ -26,17 +26,16 @@ def find(data: object, path: str) -> object:
     is a key of a mapping or an index of a list, and the search goes on below it.
     """
     if isinstance(data, Mapping):
-        if path in data:
-            value: object = data[path]
-            return value
+        mapping = cast("Mapping[object, object]", data)
+        if path in mapping:
+            return mapping[path]
         step, dot, rest = path.partition(".")
-        if dot and step in data:
-            return find(data[step], rest)
-        return MISSING
+        return find(mapping[step], rest) if dot and step in mapping else MISSING
     if isinstance(data, Sequence) and not isinstance(data, str | bytes):
+        items = cast("Sequence[object]", data)
         step, dot, rest = path.partition(".")
-        if not (step.isascii() and step.isdigit()) or int(step) >= len(data):
+        if not (step.isascii() and step.isdigit()) or int(step) >= len(items):
             return MISSING
-        item: object = data[int(step)]
+        item = items[int(step)]
         return find(item, rest) if dot else item
     return MISSING
