@@ -3,14 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Any
 
+from judges.fields import MISSING, find
 from judges.fingerprint import Json
 
 __all__ = ["Case", "Context", "Part", "Turn"]
-
-_NOTHING: Mapping[str, Json] = MappingProxyType({})
 
 
 class Part(StrEnum):
@@ -60,7 +58,7 @@ class Case:
     history: tuple[Turn, ...] = ()
     lang: str | None = None
     """Language of the case, as a BCP 47 tag (`ca`, `pt-BR`)."""
-    extra: Mapping[str, Json] = field(default=_NOTHING)
+    extra: Mapping[str, Json] = field(default_factory=dict[str, Json])
     """Fields of the dataset that are not ours: for slices and labels."""
 
     def part(self, part: Part) -> Json:
@@ -80,6 +78,11 @@ class Case:
                 return list(self.references)
             case Part.EXTRA:
                 return dict(self.extra)
+
+    def find(self, path: str) -> object:
+        """The value at a dotted path, among our own fields first, then among the dataset's; or `MISSING`."""
+        own = find(self.to_record(), path) if path.partition(".")[0] in self.__slots__ else MISSING
+        return find(self.extra, path) if own is MISSING else own
 
     def to_record(self) -> dict[str, Json]:
         """The case as JSON-ready values; what is absent is left out. `from_record` reads it back."""

@@ -1,7 +1,9 @@
 """A criterion: what is asked of a case. It is data, not a class to inherit from: any judge may serve it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from judges.case import Part
 from judges.fingerprint import Json, fingerprint
@@ -68,6 +70,9 @@ class Criterion:
     background: tuple[Part, ...] = ()
     """Further parts a judge may read."""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "background", tuple(part for part in Part if part in self.background))
+
     @property
     def parts(self) -> tuple[Part, ...]:
         """All parts a judge may read, each once, in a fixed order."""
@@ -83,8 +88,22 @@ class Criterion:
             "unit": self.unit.value,
             "scale": [[level.label, level.score, level.description] for level in self.scale.levels],
             "description": self.description,
-            "background": sorted(part.value for part in self.background),
+            "background": [part.value for part in self.background],
         }
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> "Criterion":
+        """The criterion that `to_record` wrote."""
+        premise = record["premise"]
+        return cls(
+            name=record["name"],
+            hypothesis=Part(record["hypothesis"]),
+            premise=None if premise is None else Part(premise),
+            unit=Unit(record["unit"]),
+            scale=Scale(tuple(Level(*level) for level in record["scale"])),
+            description=record["description"],
+            background=tuple(Part(part) for part in record["background"]),
+        )
 
     @property
     def fingerprint(self) -> str:

@@ -1,0 +1,70 @@
+# make demo     score the example answers, offline            make test     all tests
+# make check    ruff, mypy, pyright, import contracts         make bench    benchmarks
+
+PYTHON ?= python3
+VENV := .venv
+ifeq ($(OS),Windows_NT)
+BIN := $(VENV)/Scripts
+else
+BIN := $(VENV)/bin
+endif
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench clean
+
+help:
+	@echo "make demo    score the example answers, offline"
+	@echo "make test    run all tests"
+	@echo "make check   ruff, mypy, pyright, import contracts"
+	@echo "make bench   run the benchmarks"
+	@echo "make clean   remove the environment"
+
+demo: $(VENV)/installed
+	@$(BIN)/judges run judges/example/cases.jsonl --judge overlap \
+		--criterion faithfulness --criterion answer_relevance --criterion correctness --out runs/demo
+	@echo
+	@echo "What to try next ($(BIN)/judges, or activate $(VENV) first):"
+	@echo "  judges show runs/demo --worst 10                the lowest scores, and why"
+	@echo "  judges show runs/demo --case en-07              one case: claims, verdicts, evidence"
+	@echo "  judges show runs/demo --by lang                 the same summary by language"
+	@echo "  judges calibrate runs/demo --gold judges/example/labels.jsonl \\"
+	@echo "         --label gold.faithfulness --positive pass     how far this judge can be trusted"
+
+test: $(VENV)/installed-test
+	$(BIN)/python -m pytest
+
+check: $(VENV)/installed-check
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+bench: $(VENV)/installed-test
+	$(BIN)/python benchmarks/imports.py
+	$(BIN)/python benchmarks/overlap.py
+	$(BIN)/python benchmarks/engine.py
+
+clean:
+	rm -rf $(VENV)
+
+$(VENV)/made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python 3.11 or later is needed; name one with: make demo PYTHON=python3.12"; exit 1; }
+	@echo "making the environment in $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) --upgrade pip
+	@touch $@
+
+$(VENV)/installed: $(VENV)/made pyproject.toml constraints.txt
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/installed-test: $(VENV)/installed
+	@$(PIP) --group test
+	@touch $@
+
+$(VENV)/installed-check: $(VENV)/installed-test
+	@$(PIP) --group check
+	@touch $@

@@ -1,0 +1,93 @@
+"""The `judges` command: its subcommands, and the one place where errors become messages and exit codes."""
+
+import os
+import sys
+from importlib.metadata import version as version_of
+from io import TextIOWrapper
+from typing import Annotated
+
+import typer
+from click import Abort, ClickException
+
+from judges.cli.output import Exit, data, note, printable
+from judges.cli.read import export, show
+from judges.cli.run import run
+from judges.errors import JudgesError, ServiceError
+from judges.plugins import installed
+
+__all__ = ["main"]
+
+app = typer.Typer(
+    name="judges",
+    help="Grade the answers of language models, and know how far the grade can be trusted.",
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        data(f"judges {version_of('judges-eval')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(  # pyright: ignore[reportUnusedFunction]
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+app.command()(run)
+app.command()(show)
+app.command()(export)
+
+
+def _mount() -> None:
+    """Add the commands that other packages bring: `calibrate` and its like."""
+    for point in installed("judges.commands"):
+        try:
+            command = point.load()
+        except Exception as error:  # noqa: BLE001  a broken package must not take the other commands with it
+            note(f"judges: the command `{point.name}` can't be loaded ({type(error).__name__}: {error})")
+            continue
+        app.command(point.name)(command)
+
+
+def main() -> None:
+    """Run the command line and exit."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    _mount()
+    sys.exit(_run())
+
+
+def _run() -> int:
+    try:
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
+    except JudgesError as error:
+        note(f"judges: {printable(str(error))}")
+        return Exit.SERVICE_STOPPED if isinstance(error, ServiceError) else Exit.WRONG_INPUT
+    except ClickException as error:
+        error.show()
+        return error.exit_code
+    except (Abort, KeyboardInterrupt):
+        return Exit.INTERRUPTED
+    except BrokenPipeError:  # the reader of our output has gone (`| head`): nothing is wrong
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.DONE
+    except Exception as error:
+        if os.environ.get("JUDGES_TRACEBACK"):
+            raise
+        note(
+            f"judges: a bug in Judges: {type(error).__name__}: {printable(str(error))}; "
+            "set JUDGES_TRACEBACK=1 to see where, and please report it"
+        )
+        return Exit.BUG
+    return code if isinstance(code, int) else Exit.DONE

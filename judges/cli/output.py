@@ -1,0 +1,229 @@
+"""What a person sees: tables on standard output, progress and notes on standard error, and exit codes.
+
+Text of cases and judges is hostile: nothing of it reaches a terminal that could move the cursor, change colours or turn
+the line around.
+"""
+
+import re
+import sys
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from time import monotonic
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+
+import orjson
+
+from judges.engine.progress import Counts
+from judges.figures import Figure
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+    from rich.progress import TaskID
+
+__all__ = [
+    "Column",
+    "Exit",
+    "TerminalProgress",
+    "data",
+    "figure",
+    "json_line",
+    "note",
+    "number",
+    "printable",
+    "table",
+    "write_json",
+]
+
+_PLAIN_WIDTH = 160
+_TURNS_TEXT = frozenset("\u061c\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff")
+
+
+class Exit(IntEnum):
+    """The exit codes of every command."""
+
+    DONE = 0
+    GATE_FAILED = 1
+    WRONG_INPUT = 2
+    TOO_MANY_FAILED = 3
+    BUDGET_REACHED = 4
+    SERVICE_STOPPED = 5
+    BUG = 70
+    INTERRUPTED = 130
+
+
+def printable(text: str, width: int | None = None) -> str:
+    """`text` as one line that a terminal shows as it is: white space folded, control characters written out.
+
+    Args:
+        text: Any text.
+        width: Cut to so many characters, the last of them an ellipsis.
+    """
+    line = " ".join(text.split()) if width is None else " ".join(text[: 8 * width].split())
+    if width is not None and len(line) > width:
+        line = line[: width - 1].rstrip() + "…"
+    if line.isascii() and line.isprintable():
+        return line
+    return "".join(_visible(character) for character in line)
+
+
+def _visible(character: str) -> str:
+    if character in _TURNS_TEXT or unicodedata.category(character) in ("Cc", "Cs", "Cn", "Co"):
+        code = ord(character)
+        return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    return character
+
+
+def data(text: str = "") -> None:
+    """One line on standard output."""
+    print(text)
+
+
+def note(text: str) -> None:
+    """One line on standard error."""
+    print(text, file=sys.stderr)
+
+
+_UNSHOWN = re.compile("[\x7f-\x9f" + "".join(sorted(_TURNS_TEXT)) + "]")
+
+
+def _json(value: object, option: int) -> str:
+    """JSON in which what a terminal might obey is written as an escape: the same value, safe to look at."""
+    text = orjson.dumps(value, option=option).decode()
+    return _UNSHOWN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def json_line(value: object) -> str:
+    """`value` as one line of JSON."""
+    return _json(value, 0)
+
+
+def write_json(value: object) -> None:
+    """`value` as the one JSON document of standard output."""
+    data(_json(value, orjson.OPT_INDENT_2))
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """A number for a table; a dash where there is none."""
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def figure(value: Figure, digits: int = 2) -> str:
+    """A figure with its interval: `0.83 [0.77, 0.88]`, or why there is none."""
+    if value.value is None:
+        return f"– ({value.reason})"
+    if value.ci_low is None or value.ci_high is None:
+        return f"{value.value:.{digits}f} [–]"
+    return f"{value.value:.{digits}f} [{value.ci_low:.{digits}f}, {value.ci_high:.{digits}f}]"
+
+
+Side: TypeAlias = Literal["left", "right"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table."""
+
+    head: str
+    side: Side = "left"
+
+
+def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], *, wrap: bool = False) -> None:
+    """Aligned columns on standard output. Cells are made printable here.
+
+    Args:
+        columns: From left to right.
+        rows: A cell a column.
+        wrap: Let the last column go over several lines, where the terminal is narrow.
+    """
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="bold")
+    for place, column in enumerate(columns):
+        last = place == len(columns) - 1
+        shown.add_column(
+            Text(printable(column.head)),
+            justify=column.side,
+            no_wrap=not (wrap and last),
+            overflow="fold" if wrap else "ellipsis",
+        )
+    for row in rows:
+        shown.add_row(*(Text(printable(cell)) for cell in row))
+    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, markup=False, emoji=False, width=_PLAIN_WIDTH)
+    with console.capture() as captured:
+        console.print(shown)
+    for line in captured.get().splitlines():
+        data(line.rstrip())
+
+
+class TerminalProgress:
+    """Progress on standard error, where that is a terminal: done of total, rate, time left, failures."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._shown = not quiet and sys.stderr.isatty()
+        self._bar: Bar | None = None
+        self._task: TaskID | None = None
+        self._next = 0.0
+        self._resumed = 0
+
+    def __enter__(self) -> Self:
+        if self._shown:
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+            self._bar = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(bar_width=30),
+                MofNCompleteColumn(),
+                TextColumn("{task.fields[rate]}"),
+                TimeRemainingColumn(),
+                TextColumn("{task.fields[failures]}"),
+                console=Console(stderr=True, highlight=False),
+                transient=True,
+            )
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def reading(self, count: int) -> None:
+        """So many cases have been read."""
+        if self._due():
+            self._update("reading", count, None)
+
+    def __call__(self, counts: Counts, /) -> None:
+        """So far have the judgements come."""
+        if self._due():
+            self._update("judging", counts.done, counts)
+
+    def _due(self) -> bool:
+        if self._bar is None or monotonic() < self._next:
+            return False
+        self._next = monotonic() + 0.1
+        return True
+
+    def _update(self, what: str, done: int, counts: Counts | None) -> None:
+        if self._bar is None:
+            return
+        total = counts.total if counts is not None else None
+        fields: dict[str, Any] = {"rate": "", "failures": ""}
+        if self._task is None or self._bar.tasks[-1].description != what:
+            if self._task is not None:
+                self._bar.remove_task(self._task)
+            self._resumed = done
+            self._task = self._bar.add_task(what, total=total, completed=done, **fields)
+        task = self._bar.tasks[-1]
+        if counts is not None and task.elapsed:
+            fields["rate"] = f"{(done - self._resumed) / task.elapsed:,.0f}/s"
+            fields["failures"] = f"{counts.failed:,} failed" if counts.failed else ""
+        self._bar.update(self._task, completed=done, total=total, **fields)

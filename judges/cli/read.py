@@ -1,0 +1,291 @@
+"""`judges show` and `judges export`: read what a run has found."""
+
+from collections.abc import Iterator
+from enum import StrEnum
+from heapq import nsmallest
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from judges.cli.output import Column, data, figure, json_line, note, number, printable, table, write_json
+from judges.errors import InputError
+from judges.verdict import Abstained, ClaimVerdict, Evidence, Failed, Judgement, Verdict
+
+if TYPE_CHECKING:
+    from judges.case import Case
+    from judges.engine.run import Manifest, Row, Run
+    from judges.summary import SummaryRow
+
+__all__ = ["export", "print_summary", "show"]
+
+_QUOTE_LENGTH = 300
+_CONTEXT_LENGTH = 200
+_CELL_LENGTH = 90
+
+
+def show(
+    run: Annotated[Path, typer.Argument(help="Folder of the run.")],
+    case: Annotated[str | None, typer.Option(help="Follow one case: its claims, verdicts, evidence.")] = None,
+    worst: Annotated[int | None, typer.Option(min=1, help="The so many lowest scores.")] = None,
+    by: Annotated[str | None, typer.Option(help="A row for each value of this field: meta.domain, lang.")] = None,
+    criterion: Annotated[str | None, typer.Option("--criterion", "-c", help="Only this criterion.")] = None,
+    threshold: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Scores from here on pass; by default the judge's own.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show what a run has found: a summary, its slices, its worst answers, or one case."""
+    from judges.engine.run import Run
+
+    home = Run(run)
+    manifest = home.manifest()
+    if criterion is not None:
+        manifest = _only(manifest, criterion)
+    if sum(option is not None for option in (case, worst, by)) > 1:
+        raise InputError("--case, --worst and --by each show another thing; give one of them")
+    if case is not None:
+        _show_case(_row_of(home, manifest, case), threshold, json=json)
+    elif worst is not None:
+        _show_worst(home, manifest, worst, json=json)
+    else:
+        print_summary(home, manifest, by=by, threshold=threshold, json=json)
+
+
+def _only(manifest: "Manifest", criterion: str) -> "Manifest":
+    from dataclasses import replace
+
+    kept = tuple(a for a in manifest.assignments if a.criterion.name == criterion)
+    if not kept:
+        names = ", ".join(dict.fromkeys(a.criterion.name for a in manifest.assignments))
+        raise InputError(f"the run has no criterion `{criterion}`; it has: {names}")
+    return replace(manifest, assignments=kept)
+
+
+def print_summary(
+    run: "Run", manifest: "Manifest", *, by: str | None = None, threshold: float | None = None, json: bool
+) -> None:
+    """The summary of a run on standard output."""
+    from judges.summary import NO_SLICE, summarise_run
+
+    rows = summarise_run(run, manifest, by=by, threshold=threshold)
+    if json:
+        write_json(
+            {
+                "run": str(run.path),
+                "source": manifest.source,
+                "cases": manifest.cases,
+                "invalid": len(manifest.invalid),
+                "by": by,
+                "rows": [row.to_record() for row in rows],
+            }
+        )
+        return
+    if by is not None and rows and all(row.slice == NO_SLICE for row in rows):
+        note(f"no case has the field `{by}`")
+    several = len({row.judge for row in rows}) > 1
+    columns = [
+        Column("criterion"),
+        *([Column("judge")] if several else []),
+        *([Column(by)] if by is not None else []),
+        *(Column(head, "right") for head in ("judged", "abstained", "failed")),
+        *(Column(head) for head in ("mean score", "every claim passes", "lowest claim")),
+        Column("claims", "right"),
+        Column("that pass"),
+    ]
+    table(columns, (_summary_cells(row, several=several, sliced=by is not None) for row in rows))
+    data()
+    for line in _summary_notes(manifest, rows):
+        data(line)
+    data(f"run folder: {run.path}")
+
+
+def _summary_cells(row: "SummaryRow", *, several: bool, sliced: bool) -> list[str]:
+    return [
+        row.criterion,
+        *([row.judge] if several else []),
+        *([row.slice or ""] if sliced else []),
+        f"{row.judged:,}",
+        f"{sum(row.abstained.values()):,}",
+        f"{sum(row.failed.values()):,}",
+        figure(row.mean),
+        figure(row.strict),
+        figure(row.lowest),
+        f"{row.claims.n:,}" if row.claims.n else "–",
+        figure(row.claims) if row.claims.n else "–",
+    ]
+
+
+def _summary_notes(manifest: "Manifest", rows: list["SummaryRow"]) -> Iterator[str]:
+    cuts = dict.fromkeys(f"{row.judge} from {row.threshold:g}" for row in rows)
+    source = printable(manifest.source)
+    yield f"{manifest.cases:,} cases from {source}; a score passes: {', '.join(cuts)}; 95% intervals"
+    if manifest.invalid:
+        yield f"{len(manifest.invalid):,} invalid records of the input are not among them"
+    for row in rows:
+        name = row.criterion if row.slice is None else f"{row.criterion}, {printable(row.slice)}"
+        if row.abstained and row.slice is None:
+            reasons = ", ".join(f"{reason} {count:,}" for reason, count in sorted(row.abstained.items()))
+            yield f"{name}: abstained ({printable(reasons)}): doesn't apply, so not in the mean"
+        if row.failed:
+            kinds = ", ".join(f"{kind} {count:,}" for kind, count in sorted(row.failed.items()))
+            low, high = row.mean_if_failed
+            yield (
+                f"{name}: failed ({printable(kinds)}): the mean would be {number(low)} had all of them gone badly, "
+                f"{number(high)} had all gone well"
+            )
+        if row.pending:
+            yield f"{name}: {row.pending:,} not judged yet: run the same `judges run` again to go on"
+
+
+def _row_of(run: "Run", manifest: "Manifest", case_id: str) -> "Row":
+    from difflib import get_close_matches
+
+    ids: list[str] = []
+    for row in run.rows(manifest):
+        if row.case.id == case_id:
+            return row
+        ids.append(row.case.id)
+    near = get_close_matches(case_id, ids[:100_000], n=3)
+    guess = f"; near it: {', '.join(near)}" if near else ""
+    raise InputError(f"the run has no case `{case_id}`{guess}")
+
+
+def _show_case(row: "Row", threshold: float | None, *, json: bool) -> None:
+    from judges.engine.results import judgement_record
+
+    case = row.case
+    if json:
+        judgements = [judgement_record(judgement) for _, judgement in row.judgements if judgement is not None]
+        write_json({"case": case.to_record(), "judgements": judgements})
+        return
+    data(f"case      {printable(case.id)}" + (f"  ({printable(case.lang)})" if case.lang else ""))
+    if case.question is not None:
+        data(f"question  {printable(case.question)}")
+    if case.answer is not None:
+        data(f"answer    {printable(case.answer)}")
+    for reference in case.references:
+        data(f"accepted  {printable(reference)}")
+    for place, context in enumerate(case.contexts, 1):
+        named = f" ({printable(context.doc_id)})" if context.doc_id else ""
+        data(f"context {place}{named}: {printable(context.text, _CONTEXT_LENGTH)}")
+    for work, judgement in row.judgements:
+        cut = work.assignment.threshold if threshold is None else threshold
+        data()
+        data(f"{work.assignment.criterion.name} by {work.assignment.judge}: {_verdict_line(judgement, cut)}")
+        if judgement is not None and isinstance(judgement.outcome, Verdict):
+            verdict = judgement.outcome
+            for claim in verdict.claims:
+                _show_claim(case, claim, cut)
+            if verdict.evidence is not None:
+                data(f"    in {_where(verdict.evidence)}: “{printable(_quote(case, verdict.evidence), _QUOTE_LENGTH)}”")
+
+
+def _verdict_line(judgement: Judgement | None, cut: float) -> str:
+    if judgement is None:
+        return "not judged yet"
+    match judgement.outcome:
+        case Verdict(score=score, rationale=rationale):
+            word = "passes" if score >= cut else "fails"
+            return f"{score:.2f}, {word} at {cut:g}" + (f" – {printable(rationale)}" if rationale else "")
+        case Abstained(reason=reason, detail=detail):
+            return f"abstained: {printable(detail or reason)}"
+        case Failed(error=error, message=message):
+            return f"failed: {printable(error)}: {printable(message)}"
+
+
+def _show_claim(case: "Case", claim: ClaimVerdict, cut: float) -> None:
+    data(f"  {'+' if claim.score >= cut else '-'} {claim.score:.2f}  {printable(claim.text)}")
+    if claim.rationale:
+        data(f"          {printable(claim.rationale)}")
+    if claim.evidence is not None:
+        data(f"          in {_where(claim.evidence)}: “{printable(_quote(case, claim.evidence), _QUOTE_LENGTH)}”")
+
+
+def _where(evidence: Evidence) -> str:
+    place = f"{evidence.part} {evidence.index + 1}" if evidence.part in ("contexts", "references") else evidence.part
+    return place + (f" ({printable(evidence.doc_id)})" if evidence.doc_id else "")
+
+
+def _quote(case: "Case", evidence: Evidence) -> str:
+    match evidence.part:
+        case "contexts" if evidence.index < len(case.contexts):
+            text = case.contexts[evidence.index].text
+        case "references" if evidence.index < len(case.references):
+            text = case.references[evidence.index]
+        case "answer":
+            text = case.answer or ""
+        case "question":
+            text = case.question or ""
+        case _:
+            text = ""
+    return text[evidence.start : evidence.end]
+
+
+def _show_worst(run: "Run", manifest: "Manifest", count: int, *, json: bool) -> None:
+    from judges.engine.results import judgement_record
+
+    def scored() -> Iterator[tuple[float, int, Judgement]]:
+        for place, judgement in enumerate(run.stored(manifest)):
+            if isinstance(judgement.outcome, Verdict):
+                yield judgement.outcome.score, place, judgement
+
+    lowest = [judgement for _, _, judgement in nsmallest(count, scored(), key=lambda entry: entry[:2])]
+    if json:
+        write_json([judgement_record(judgement) for judgement in lowest])
+        return
+    columns = [Column("case"), Column("criterion"), Column("score", "right"), Column("why")]
+    table(columns, ([j.case_id, j.criterion, number(j.score), _why(j)] for j in lowest))
+    data()
+    data(f"one of them in full: judges show {run.path} --case ID")
+
+
+def _why(judgement: Judgement) -> str:
+    if not isinstance(judgement.outcome, Verdict):
+        return ""
+    verdict = judgement.outcome
+    if not verdict.claims:
+        return printable(verdict.rationale, _CELL_LENGTH)
+    lowest = min(verdict.claims, key=lambda claim: claim.score)
+    return printable(f"{lowest.rationale} – {lowest.text}" if lowest.rationale else lowest.text, _CELL_LENGTH)
+
+
+class _Format(StrEnum):
+    JSONL = "jsonl"
+    CSV = "csv"
+
+
+def export(
+    run: Annotated[Path, typer.Argument(help="Folder of the run.")],
+    format_: Annotated[
+        _Format, typer.Option("--format", help="One JSON object or one CSV row a judgement.")
+    ] = _Format.JSONL,
+) -> None:
+    """Print every judgement of a run, in order of the cases."""
+    import csv
+    import sys
+
+    from judges.engine.results import judgement_record
+    from judges.engine.run import Run
+
+    home = Run(run)
+    manifest = home.manifest()
+    if format_ is _Format.JSONL:
+        for judgement in home.stored(manifest):
+            data(json_line(judgement_record(judgement)))
+        return
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(["case", "criterion", "judge", "replicate", "outcome", "score", "claims", "why"])
+    for judgement in home.stored(manifest):
+        writer.writerow(_csv_row(judgement))
+
+
+def _csv_row(judgement: Judgement) -> list[Any]:
+    named = [judgement.case_id, judgement.criterion, judgement.judge, judgement.replicate]
+    match judgement.outcome:
+        case Verdict(score=score, rationale=rationale, claims=claims):
+            return [*named, "verdict", score, len(claims), rationale]
+        case Abstained(reason=reason, detail=detail):
+            return [*named, "abstained", "", "", detail or reason]
+        case Failed(error=error, message=message):
+            return [*named, "failed", "", "", f"{error}: {message}"]

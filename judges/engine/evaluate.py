@@ -1,0 +1,306 @@
+"""Judges cases: plans the judgements, skips those that exist, makes the others, and turns errors into outcomes."""
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from numbers import Real
+from pathlib import Path
+from time import perf_counter
+from typing import Protocol
+
+from judges.case import Case
+from judges.criterion import Criterion
+from judges.engine.plan import Assignment, Work, assign, plan
+from judges.engine.pool import for_each
+from judges.engine.progress import Counts, Progress
+from judges.engine.results import Results
+from judges.engine.run import Manifest, Run
+from judges.errors import Disposition, InputError, JudgesError
+from judges.judge import Judge
+from judges.verdict import Abstained, Failed, Judgement, Outcome, Verdict
+
+__all__ = ["WORKERS", "Store", "evaluate", "evaluate_sync", "judge_all", "judge_run", "outcome_of"]
+
+WORKERS = 8
+"""Judgements under way at a time, unless told otherwise."""
+
+_MESSAGE_LENGTH = 500
+
+
+class Store(Protocol):
+    """Where judgements go, and which of them it has already. A ledger is one."""
+
+    keys: set[bytes]
+
+    def append(self, judgement: Judgement, /) -> None:
+        """Keep one judgement."""
+        ...
+
+
+async def judge_all(
+    cases: Iterable[Case],
+    assignments: Sequence[Assignment],
+    judges: Mapping[str, Judge],
+    store: Store,
+    *,
+    replicates: int = 1,
+    workers: int = WORKERS,
+    counts: Counts | None = None,
+    progress: Progress | None = None,
+) -> Counts:
+    """Make every judgement that `store` doesn't have, and store each as soon as it is made.
+
+    Args:
+        cases: Read once, as workers become free.
+        assignments: Who judges what.
+        judges: By name.
+        store: Its keys decide what is left to do; each judgement is appended to it.
+        replicates: How often each judgement is made.
+        workers: Judgements under way at a time.
+        counts: Counted on, if given: its `total` is for `progress` to show.
+        progress: Told after each judgement.
+
+    Raises:
+        JudgesError: An error whose disposition is STOP. What was under way is finished and stored first.
+    """
+    count = counts if counts is not None else Counts()
+
+    def left() -> Iterator[Work]:
+        taken = set(store.keys)
+        for work in plan(cases, assignments, replicates=replicates):
+            key = bytes.fromhex(work.key)
+            if key in taken:
+                count.resumed += 1
+                if progress is not None:
+                    progress(count)
+                continue
+            taken.add(key)
+            yield work
+
+    async def judge(work: Work) -> Judgement:
+        began = perf_counter()
+        assignment = work.assignment
+        outcome = await outcome_of(judges[assignment.judge], work.case, assignment.criterion, replicate=work.replicate)
+        return Judgement(
+            case_id=work.case.id,
+            criterion=assignment.criterion.name,
+            judge=assignment.judge,
+            outcome=outcome,
+            replicate=work.replicate,
+            key=work.key,
+            seconds=round(perf_counter() - began, 6),
+        )
+
+    def keep(judgement: Judgement) -> None:
+        try:
+            store.append(judgement)
+        except TypeError as error:  # something in the verdict is no JSON value
+            judgement = replace(judgement, outcome=_failed(error))
+            store.append(judgement)
+        match judgement.outcome:
+            case Verdict():
+                count.verdicts += 1
+            case Abstained():
+                count.abstained += 1
+            case Failed():
+                count.failed += 1
+        if progress is not None:
+            progress(count)
+
+    await for_each(judge, left(), keep, workers=workers)
+    return count
+
+
+async def outcome_of(judge: Judge, case: Case, criterion: Criterion, *, replicate: int) -> Outcome:
+    """One judgement's outcome: what the judge returns, or a failure where it raises or breaks its promises.
+
+    Raises:
+        JudgesError: An error whose disposition is STOP.
+    """
+    try:
+        return _checked(await judge.judge(case, criterion, replicate=replicate), judge.name)
+    except JudgesError as error:
+        if error.disposition is Disposition.STOP:
+            raise
+        return _failed(error)
+    except Exception as error:  # noqa: BLE001  an application's judge may raise anything; it costs this judgement only
+        return _failed(error)
+
+
+def _failed(error: Exception) -> Failed:
+    return Failed(type(error).__name__, " ".join(str(error).split())[:_MESSAGE_LENGTH])
+
+
+def _checked(outcome: object, judge: str) -> Outcome:
+    """The outcome, if it keeps the promises of the protocol; a failure that says which it breaks, if not."""
+    if isinstance(outcome, Abstained):
+        return outcome
+    if not isinstance(outcome, Verdict):
+        return Failed("InvalidVerdict", f"{judge} returned {type(outcome).__name__}, not a Verdict or Abstained")
+    for number in _numbers(outcome):
+        if not isinstance(number, Real) or not 0 <= float(number) <= 1:  # NaN fails this too
+            return Failed("InvalidVerdict", f"{judge} gave {number!r}; scores and probabilities go from 0 to 1")
+    return outcome
+
+
+def _numbers(verdict: Verdict) -> Iterator[object]:
+    yield verdict.score
+    yield from (verdict.probabilities or {}).values()
+    for claim in verdict.claims:
+        yield claim.score
+        yield from (claim.probabilities or {}).values()
+
+
+async def judge_run(
+    run: Run,
+    manifest: Manifest,
+    judges: Mapping[str, Judge],
+    *,
+    workers: int = WORKERS,
+    progress: Progress | None = None,
+) -> Counts:
+    """Make every judgement that a run still lacks. Hold the run (`Run.locked`) meanwhile.
+
+    Raises:
+        JudgesError: As `judge_all`.
+        LedgerError: A file of the run can't be read or written.
+    """
+    counts = Counts(total=manifest.cases * len(manifest.assignments) * manifest.replicates)
+    with run.open_ledger() as ledger:
+        counts.repaired = ledger.repaired
+        if progress is not None:
+            progress(counts)
+        return await judge_all(
+            run.cases(),
+            manifest.assignments,
+            judges,
+            ledger,
+            replicates=manifest.replicates,
+            workers=workers,
+            counts=counts,
+            progress=progress,
+        )
+
+
+class _Memory:
+    """A store that keeps judgements by key."""
+
+    def __init__(self) -> None:
+        self.keys: set[bytes] = set()
+        self.by_key: dict[str, Judgement] = {}
+
+    def append(self, judgement: Judgement) -> None:
+        self.by_key[judgement.key] = judgement
+
+
+async def evaluate(
+    cases: Iterable[Case],
+    criteria: Criterion | Iterable[Criterion],
+    judges: Judge | Iterable[Judge],
+    *,
+    out: str | Path | None = None,
+    replicates: int = 1,
+    workers: int = WORKERS,
+    progress: Progress | None = None,
+) -> Results:
+    """Judge cases by every criterion with every judge.
+
+    Args:
+        cases: Their ids must differ. With `out` they are read once and not kept in memory.
+        criteria: What is asked: one or several.
+        judges: Who is asked: one or several.
+        out: Folder of the run. What it holds is not judged again, so the same call goes on where it was stopped.
+            Without it, nothing is written.
+        replicates: How often each judgement is made.
+        workers: Judgements under way at a time.
+        progress: Told after each judgement.
+
+    Returns:
+        The judgements, in order of the cases; a verdict, an abstention or a failure each.
+
+    Raises:
+        InputError: Two cases share an id, or a judge doesn't support a criterion.
+        JudgesError: A judge raised an error that stops everything.
+    """
+    asked = [criteria] if isinstance(criteria, Criterion) else list(criteria)
+    panel = list(judges) if isinstance(judges, Iterable) else [judges]
+    if replicates < 1 or workers < 1:
+        raise InputError("`replicates` and `workers` are 1 or more")
+    assignments = assign(asked, panel)
+    by_name = {judge.name: judge for judge in panel}
+    if out is not None:
+        run = Run(out)
+        with run.locked():
+            manifest = run.begin(
+                _distinct(cases), lambda count: Manifest("(Python)", assignments, replicates=replicates, cases=count)
+            )
+            await judge_run(run, manifest, by_name, workers=workers, progress=progress)
+        return Results(run.stored(manifest))
+    kept = list(_distinct(cases))
+    memory = _Memory()
+    counts = Counts(total=len(kept) * len(assignments) * replicates)
+    await judge_all(
+        kept, assignments, by_name, memory, replicates=replicates, workers=workers, counts=counts, progress=progress
+    )
+    return Results(
+        [
+            replace(
+                memory.by_key[work.key],
+                case_id=work.case.id,
+                criterion=work.assignment.criterion.name,
+                judge=work.assignment.judge,
+            )
+            for work in plan(kept, assignments, replicates=replicates)
+        ]
+    )
+
+
+def _distinct(cases: Iterable[Case]) -> Iterator[Case]:
+    seen: set[str] = set()
+    for case in cases:
+        if case.id in seen:
+            raise InputError(f"two cases have the id `{case.id}`; give each its own")
+        seen.add(case.id)
+        yield case
+
+
+def evaluate_sync(
+    cases: Iterable[Case],
+    criteria: Criterion | Iterable[Criterion],
+    judges: Judge | Iterable[Judge],
+    *,
+    out: str | Path | None = None,
+    replicates: int = 1,
+    workers: int = WORKERS,
+    progress: Progress | None = None,
+) -> Results:
+    """`evaluate`, run to its end. Where an event loop already runs (a notebook), in a thread with a loop of its own.
+
+    Arguments, result and errors are those of `evaluate`.
+    """
+    work = evaluate(cases, criteria, judges, out=out, replicates=replicates, workers=workers, progress=progress)
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    def run() -> Results:
+        with asyncio.Runner() as runner:
+            loops.append(runner.get_loop())
+            return runner.run(work)
+
+    with ThreadPoolExecutor(1, "judges") as thread:
+        ended = thread.submit(run)
+        try:
+            return ended.result()
+        except KeyboardInterrupt:
+            for loop in loops:
+                loop.call_soon_threadsafe(_cancel_all, loop)
+            raise
+
+
+def _cancel_all(loop: asyncio.AbstractEventLoop) -> None:
+    for task in asyncio.all_tasks(loop):
+        task.cancel()

@@ -1,0 +1,100 @@
+"""What there is to judge: cases x criteria x judges x replicates, each with the key of its judgement."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from judges.case import Case
+from judges.criterion import Criterion
+from judges.errors import InputError
+from judges.fingerprint import fingerprint
+from judges.judge import Judge
+
+__all__ = ["Assignment", "Work", "assign", "key_of", "plan"]
+
+_DEFAULT_THRESHOLD = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """A criterion given to a judge: data only, so that a run can remember it."""
+
+    criterion: Criterion
+    judge: str
+    """The judge's name."""
+    judge_fingerprint: str
+    threshold: float = field(default=_DEFAULT_THRESHOLD, compare=False)
+    """Where readers cut the judge's scores unless told otherwise. No part of any key."""
+    fingerprint: str = field(init=False)
+    """What identifies criterion and judge together."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fingerprint", fingerprint([self.criterion.fingerprint, self.judge_fingerprint]))
+
+    def to_record(self) -> dict[str, Any]:
+        """The assignment as JSON-ready values."""
+        return {
+            "criterion": self.criterion.to_record(),
+            "judge": self.judge,
+            "judge_fingerprint": self.judge_fingerprint,
+            "threshold": self.threshold,
+        }
+
+    @classmethod
+    def from_record(cls, record: dict[str, Any]) -> "Assignment":
+        """The assignment that `to_record` wrote."""
+        criterion = Criterion.from_record(record["criterion"])
+        return cls(criterion, record["judge"], record["judge_fingerprint"], record["threshold"])
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One judgement to be made."""
+
+    case: Case
+    assignment: Assignment
+    replicate: int
+    key: str
+
+
+def assign(criteria: Sequence[Criterion], judges: Sequence[Judge]) -> tuple[Assignment, ...]:
+    """Every criterion with every judge, criteria first.
+
+    Raises:
+        InputError: There is none of either, two share a name, or a judge doesn't support a criterion.
+    """
+    if not criteria or not judges:
+        raise InputError("nothing to judge: at least one criterion and one judge are needed")
+    for kind, names in (("criteria", [c.name for c in criteria]), ("judges", [j.name for j in judges])):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise InputError(f"two {kind} are called `{twice[0]}`; give each its own name")
+    for judge in judges:
+        for criterion in criteria:
+            if not judge.supports(criterion):
+                raise InputError(
+                    f"the judge `{judge.name}` can't judge `{criterion.name}`; choose another judge for it"
+                )
+    return tuple(
+        Assignment(criterion, judge.name, judge.fingerprint, float(getattr(judge, "threshold", _DEFAULT_THRESHOLD)))
+        for criterion in criteria
+        for judge in judges
+    )
+
+
+def key_of(case: Case, assignment: Assignment, replicate: int) -> str:
+    """The key of a judgement: a hash of all it depends on, and of nothing else.
+
+    That is: the parts of the case that the criterion names, the case's language, the criterion, the judge's
+    fingerprint and the replicate. The case's id is not among them: two cases with the same content are one judgement.
+    """
+    parts = [case.part(part) for part in assignment.criterion.parts]
+    return fingerprint([assignment.fingerprint, replicate, case.lang, parts])
+
+
+def plan(cases: Iterable[Case], assignments: Sequence[Assignment], *, replicates: int = 1) -> Iterator[Work]:
+    """All judgements to be made, in order of the cases."""
+    for case in cases:
+        for assignment in assignments:
+            for replicate in range(replicates):
+                yield Work(case, assignment, replicate, key_of(case, assignment, replicate))

@@ -1,0 +1,63 @@
+"""Does one thing to many items, a few at a time. Memory follows the number of workers, not the number of items."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from time import monotonic
+from typing import TypeVar
+
+__all__ = ["for_each"]
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_BREATH_SECONDS = 0.02
+
+
+async def for_each(
+    function: Callable[[Item], Awaitable[Result]],
+    items: Iterable[Item],
+    sink: Callable[[Result], None],
+    *,
+    workers: int,
+) -> None:
+    """Await `function` on each item, at most `workers` at a time, and hand each result to `sink`.
+
+    `sink` is a plain function, so that no cancellation comes between a result and its sink. After the first exception
+    no new item is begun; what is under way is finished and handed on, then the exception is raised as it is.
+
+    A function that never waits for anything would keep the event loop from hearing Ctrl-C: so the workers pause for
+    the loop a few times a second.
+
+    Raises:
+        ValueError: `workers` is below 1.
+    """
+    if workers < 1:
+        raise ValueError("at least one worker is needed")
+    source = iter(items)  # shared: each item goes to whichever worker is free
+    failures: list[Exception] = []
+    last_breath = monotonic()
+
+    async def work() -> None:
+        nonlocal last_breath
+        while not failures:
+            try:
+                item = next(source)
+            except StopIteration:
+                return
+            except Exception as error:  # noqa: BLE001  the source broke: raised below
+                failures.append(error)
+                return
+            try:
+                sink(await function(item))
+            except Exception as error:  # noqa: BLE001  raised below, when the others have finished
+                failures.append(error)
+                return
+            if monotonic() - last_breath > _BREATH_SECONDS:
+                await asyncio.sleep(0)
+                last_breath = monotonic()
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(workers):
+            group.create_task(work())
+    if failures:
+        raise failures[0]

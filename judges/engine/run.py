@@ -1,0 +1,277 @@
+"""A run: one evaluation on disk, in a folder of its own.
+
+    run.json        what was asked: criteria, judges, replicates, where the cases came from
+    cases.jsonl     the cases, in order of input
+    ledger.jsonl    the judgements, in order of completion; never rewritten, so it keeps those of earlier criteria too
+    lock            held while judging
+
+What is shown of a run is always made from all three: for each case of today, in order of input, the judgement that has
+the key of today. So a summary never mixes what was judged before a change with what was judged after it.
+"""
+
+import os
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, BinaryIO, Self, overload
+
+import orjson
+from filelock import FileLock, Timeout
+
+from judges.case import Case
+from judges.engine.ledger import Ledger, decode, lines
+from judges.engine.plan import Assignment, Work, plan
+from judges.errors import InputError, LedgerError
+from judges.verdict import Judgement
+
+__all__ = ["Manifest", "Row", "Run", "StoredJudgements"]
+
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a run was asked to do."""
+
+    source: str
+    """Where the cases came from, as the user named it."""
+    assignments: tuple[Assignment, ...]
+    replicates: int = 1
+    cases: int = 0
+    invalid: tuple[str, ...] = ()
+    """Records of the source that were skipped: where and why."""
+
+    def to_record(self) -> dict[str, Any]:
+        """The manifest as JSON-ready values."""
+        return {
+            "format": _FORMAT,
+            "source": self.source,
+            "cases": self.cases,
+            "invalid": list(self.invalid),
+            "replicates": self.replicates,
+            "assignments": [assignment.to_record() for assignment in self.assignments],
+        }
+
+    @classmethod
+    def from_record(cls, record: dict[str, Any]) -> "Manifest":
+        """The manifest that `to_record` wrote."""
+        return cls(
+            source=record["source"],
+            assignments=tuple(Assignment.from_record(assignment) for assignment in record["assignments"]),
+            replicates=record["replicates"],
+            cases=record["cases"],
+            invalid=tuple(record["invalid"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A case with all that was asked of it: each piece of work and its judgement, None where that isn't there yet."""
+
+    case: Case
+    judgements: tuple[tuple[Work, Judgement | None], ...]
+
+
+class Run:
+    """The folder of a run."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.ledger_path = self.path / "ledger.jsonl"
+        self._cases_path = self.path / "cases.jsonl"
+        self._manifest_path = self.path / "run.json"
+
+    @contextmanager
+    def locked(self) -> Generator[None]:
+        """Hold the run, so that no other process judges into it; make its folder if it isn't there.
+
+        Raises:
+            LedgerError: Another process holds it, or the folder can't be written.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(self.path / "lock")
+            lock.acquire(blocking=False)
+        except Timeout:
+            raise LedgerError(f"{self.path}: another process is judging into this run; wait for it to end") from None
+        except OSError as error:
+            raise LedgerError(f"{self.path}: {error.strerror}; choose another folder with --out") from error
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def begin(self, cases: Iterable[Case], manifest: Callable[[int], Manifest]) -> Manifest:
+        """Write down what is asked: all cases, then the manifest, which is told how many there are.
+
+        Nothing that was there is lost before the new files are whole.
+
+        Raises:
+            InputError: From `cases`.
+            LedgerError: The folder can't be written.
+        """
+        count = 0
+
+        def write_cases(file: BinaryIO) -> None:
+            nonlocal count
+            for case in cases:
+                file.write(_case_line(case))
+                count += 1
+
+        self._replace(self._cases_path, write_cases)
+        made = manifest(count)
+        text = orjson.dumps(made.to_record(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+        self._replace(self._manifest_path, lambda file: file.write(text))
+        return made
+
+    def _replace(self, path: Path, write: Callable[[BinaryIO], object]) -> None:
+        new = path.with_name(path.name + ".new")
+        try:
+            with new.open("wb", buffering=1 << 20) as file:
+                write(file)
+                file.flush()
+                os.fsync(file.fileno())
+            new.replace(path)
+        except OSError as error:
+            raise LedgerError(f"{path}: {error.strerror}; make room, or choose another folder with --out") from error
+        finally:
+            new.unlink(missing_ok=True)
+
+    def manifest(self) -> Manifest:
+        """What the run was asked to do.
+
+        Raises:
+            InputError: The folder is not a run.
+            LedgerError: Its manifest can't be read.
+        """
+        try:
+            record = orjson.loads(self._manifest_path.read_bytes())
+            if record["format"] != _FORMAT:
+                raise LedgerError(f"{self.path}: written by another version of Judges (format {record['format']})")
+            return Manifest.from_record(record)
+        except (FileNotFoundError, NotADirectoryError):
+            raise InputError(f"{self.path}: not a run; give the folder that `judges run` printed") from None
+        except OSError as error:
+            raise LedgerError(f"{self._manifest_path}: {error.strerror}") from error
+        except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
+            raise LedgerError(
+                f"{self._manifest_path}: damaged; run the same `judges run` again to write it anew"
+            ) from None
+
+    def cases(self) -> Iterator[Case]:
+        """The cases, in order of input.
+
+        Raises:
+            LedgerError: They can't be read.
+        """
+        try:
+            with self._cases_path.open("rb") as file:
+                for number, line in enumerate(file, 1):
+                    try:
+                        yield Case.from_record(orjson.loads(line))
+                    except (orjson.JSONDecodeError, TypeError, KeyError, AttributeError):
+                        raise LedgerError(
+                            f"{self._cases_path}:{number}: damaged; run the same `judges run` again to write it anew"
+                        ) from None
+        except OSError as error:
+            raise LedgerError(f"{self._cases_path}: {error.strerror}") from error
+
+    def open_ledger(self) -> Ledger:
+        """The ledger, for appending. Hold the run (`locked`) while it is open."""
+        return Ledger(self.ledger_path)
+
+    def _located(self, manifest: Manifest) -> Iterator[tuple[Case, list[tuple[Work, int | None]]]]:
+        """Each case with its work and where in the ledger the judgement stands."""
+        offsets = {bytes.fromhex(record["key"]): offset for offset, record in lines(self.ledger_path)}
+        for case in self.cases():
+            works = plan([case], manifest.assignments, replicates=manifest.replicates)
+            yield case, [(work, offsets.get(bytes.fromhex(work.key))) for work in works]
+
+    def rows(self, manifest: Manifest) -> Iterator[Row]:
+        """Each case with its judgements, in order of input.
+
+        Raises:
+            LedgerError: A file of the run can't be read.
+        """
+        with _Reader(self.ledger_path) as reader:
+            for case, located in self._located(manifest):
+                yield Row(
+                    case,
+                    tuple(
+                        (work, None if offset is None else reader.read(offset, case.id, work.assignment))
+                        for work, offset in located
+                    ),
+                )
+
+    def stored(self, manifest: Manifest) -> "StoredJudgements":
+        """The judgements that are there, in order of input, read from the ledger one by one when asked for.
+
+        Raises:
+            LedgerError: A file of the run can't be read.
+        """
+        return StoredJudgements(
+            self.ledger_path,
+            [
+                (offset, case.id, work.assignment)
+                for case, located in self._located(manifest)
+                for work, offset in located
+                if offset is not None
+            ],
+        )
+
+
+class _Reader:
+    """Reads single judgements of a ledger."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("rb") if path.exists() else None
+
+    def read(self, offset: int, case_id: str, assignment: Assignment) -> Judgement:
+        """The judgement at `offset`, under the names of today."""
+        assert self._file is not None, "an offset came from a ledger"  # noqa: S101
+        self._file.seek(offset)
+        found = decode(orjson.loads(self._file.readline()))
+        return replace(found, case_id=case_id, criterion=assignment.criterion.name, judge=assignment.judge)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+
+class StoredJudgements(Sequence[Judgement]):
+    """Judgements that stay in a ledger until one is asked for."""
+
+    def __init__(self, path: Path, places: list[tuple[int, str, Assignment]]) -> None:
+        self._path = path
+        self._places = places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __iter__(self) -> Iterator[Judgement]:
+        with _Reader(self._path) as reader:
+            for place in self._places:
+                yield reader.read(*place)
+
+    @overload
+    def __getitem__(self, index: int) -> Judgement: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Judgement]: ...
+    def __getitem__(self, index: int | slice) -> Judgement | list[Judgement]:
+        with _Reader(self._path) as reader:
+            if isinstance(index, slice):
+                return [reader.read(*place) for place in self._places[index]]
+            return reader.read(*self._places[index])
+
+
+def _case_line(case: Case) -> bytes:
+    try:
+        return orjson.dumps(case.to_record()) + b"\n"
+    except TypeError as error:
+        raise InputError(
+            f"case `{case.id}`: can't be written as JSON ({error}); mend its text or its extra fields"
+        ) from None

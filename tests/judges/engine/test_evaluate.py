@@ -1,0 +1,225 @@
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from judges import (
+    Abstained,
+    Case,
+    ClaimVerdict,
+    Failed,
+    InputError,
+    ReplyError,
+    Run,
+    Unauthorised,
+    Verdict,
+    evaluate,
+    evaluate_sync,
+)
+from judges.engine.progress import Counts
+from support.builders import ANSWERED, GROUNDED, CountingJudge, FunctionJudge, hashed, make_case, make_cases
+
+
+@pytest.fixture(params=["in memory", "in a folder"])
+def out(request: pytest.FixtureRequest, tmp_path: Path) -> Path | None:
+    return tmp_path / "run" if request.param == "in a folder" else None
+
+
+def test_judgements_come_in_the_order_of_the_cases_whoever_is_first_ready(out: Path | None) -> None:
+    class Slow(CountingJudge):
+        async def judge(self, case: Case, criterion: object, *, replicate: int = 0) -> Verdict:
+            await asyncio.sleep(0.02 if case.id == "c0" else 0)
+            return Verdict(hashed(case.answer or ""))
+
+    results = evaluate_sync(make_cases(10), ANSWERED, Slow(), out=out, workers=5)
+    assert [judgement.case_id for judgement in results] == [f"c{number}" for number in range(10)]
+
+
+def test_every_criterion_is_asked_of_every_judge_as_often_as_wanted(out: Path | None) -> None:
+    judges = [CountingJudge("a", "a@1"), CountingJudge("b", "b@1")]
+    results = evaluate_sync(make_cases(3), [ANSWERED, GROUNDED], judges, replicates=2, out=out)
+    assert [(j.criterion, j.judge, j.replicate) for j in results[:8]] == [
+        (criterion, judge, replicate)
+        for criterion in ("answered", "grounded")
+        for judge in ("a", "b")
+        for replicate in (0, 1)
+    ]
+    assert len(results) == 24
+    assert len(judges[0].asked) == 12
+
+
+def test_an_exception_of_a_judge_costs_that_judgement_only(out: Path | None) -> None:
+    def function(case: Case) -> Verdict:
+        if case.id == "c1":
+            raise ValueError("line one\nline two " + "x" * 1000)
+        if case.id == "c2":
+            raise ReplyError("no verdict in it")
+        return Verdict(1.0)
+
+    results = evaluate_sync(make_cases(4), ANSWERED, FunctionJudge(function), out=out)
+    assert [type(judgement.outcome) for judgement in results] == [Verdict, Failed, Failed, Verdict]
+    failure = results[1].outcome
+    assert isinstance(failure, Failed)
+    assert failure.error == "ValueError"
+    assert failure.message.startswith("line one line two x")
+    assert len(failure.message) == 500
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        None,
+        0.5,
+        True,
+        Verdict(float("nan")),
+        Verdict(float("inf")),
+        Verdict(-0.1),
+        Verdict(1.1),
+        Verdict("1"),  # type: ignore[arg-type]  # pyright: ignore
+        Verdict(None),  # type: ignore[arg-type]  # pyright: ignore
+        Verdict(0.5, probabilities={"yes": float("nan")}),
+        Verdict(0.5, claims=(ClaimVerdict("x", 2.0),)),
+        Verdict(0.5, claims=(ClaimVerdict("x", 0.5, probabilities={"yes": 1.5}),)),
+    ],
+    ids=repr,
+)
+def test_what_is_no_verdict_is_a_failure_that_says_so_and_never_a_number(out: Path | None, outcome: object) -> None:
+    [judgement] = evaluate_sync([make_case(1)], ANSWERED, FunctionJudge(lambda _: outcome), out=out)
+    assert isinstance(judgement.outcome, Failed)
+    assert judgement.outcome.error == "InvalidVerdict"
+    assert judgement.score is None
+
+
+def test_a_verdict_that_no_file_can_hold_is_a_failure(tmp_path: Path) -> None:
+    strange = Verdict(0.5, rationale=object())  # type: ignore[arg-type]  # pyright: ignore
+    [judgement] = evaluate_sync([make_case(1)], ANSWERED, FunctionJudge(lambda _: strange), out=tmp_path / "run")
+    assert isinstance(judgement.outcome, Failed)
+
+
+def test_an_error_that_stops_stops_after_what_is_under_way_is_kept(tmp_path: Path) -> None:
+    class Keyless(CountingJudge):
+        async def judge(self, case: Case, criterion: object, *, replicate: int = 0) -> Verdict:
+            self.asked.append(case.id)
+            if case.id == "c3":
+                raise Unauthorised("the key is not accepted")
+            await asyncio.sleep(0.01)
+            return Verdict(1.0)
+
+    judge = Keyless()
+    with pytest.raises(Unauthorised, match="the key is not accepted"):
+        evaluate_sync(make_cases(100), ANSWERED, judge, out=tmp_path / "run", workers=4)
+    assert len(judge.asked) == 4
+    run = Run(tmp_path / "run")
+    assert [judgement.case_id for judgement in run.stored(run.manifest())] == ["c0", "c1", "c2"]
+
+
+def test_no_more_judgements_are_under_way_than_wanted() -> None:
+    judge = CountingJudge(pause=0.001)
+    evaluate_sync(make_cases(30), ANSWERED, judge, workers=6)
+    assert judge.most_under_way == 6
+
+
+def test_cases_with_the_very_same_content_are_judged_once_and_each_has_its_judgement(out: Path | None) -> None:
+    judge = CountingJudge()
+    twins = [Case("a", answer="same"), Case("b", answer="same"), Case("c", answer="other")]
+    results = evaluate_sync(twins, ANSWERED, judge, out=out)
+    assert judge.asked == ["a", "c"]
+    assert [judgement.case_id for judgement in results] == ["a", "b", "c"]
+    assert results[0].outcome == results[1].outcome
+
+
+def test_two_cases_with_one_id_are_refused(out: Path | None) -> None:
+    with pytest.raises(InputError, match="two cases have the id `c1`"):
+        evaluate_sync([make_case(1), make_case(1)], ANSWERED, CountingJudge(), out=out)
+
+
+def test_a_failed_judgement_is_tried_again_and_nothing_else(tmp_path: Path) -> None:
+    broken = True
+
+    class Mending(CountingJudge):
+        async def judge(self, case: Case, criterion: object, *, replicate: int = 0) -> Verdict | Abstained:
+            self.asked.append(case.id)
+            if broken and case.id == "c2":
+                raise OSError("not now")
+            return Verdict(1.0)
+
+    judge = Mending()
+    first = evaluate_sync(make_cases(4), ANSWERED, judge, out=tmp_path / "run")
+    assert isinstance(first[2].outcome, Failed)
+    broken, judge.asked = False, []
+    second = evaluate_sync(make_cases(4), ANSWERED, judge, out=tmp_path / "run")
+    assert judge.asked == ["c2"]
+    assert all(isinstance(judgement.outcome, Verdict) for judgement in second)
+
+
+Change = Callable[[list[Case]], list[Case]]
+
+
+@pytest.mark.parametrize(
+    ("change", "asked_again"),
+    [
+        (lambda cases: cases, []),
+        (lambda cases: cases[::-1], []),
+        (lambda cases: cases[:2], []),
+        (lambda cases: [*cases, make_case(9)], ["c9"]),
+        (lambda cases: [make_case(0, answer="other"), *cases[1:]], ["c0"]),
+        (lambda cases: [make_case(0, question="other", references=(), extra={"x": 1}), *cases[1:]], []),
+        (lambda cases: [make_case(0, id="renamed"), *cases[1:]], []),
+        (lambda cases: [make_case(0, lang="ro"), *cases[1:]], ["c0"]),
+    ],
+)
+def test_a_change_judges_again_what_it_affects_and_nothing_else(
+    tmp_path: Path, change: Change, asked_again: list[str]
+) -> None:
+    judge = CountingJudge()
+    evaluate_sync(make_cases(4), ANSWERED, judge, out=tmp_path / "run")
+    judge.asked = []
+    cases = change(make_cases(4))
+    results = evaluate_sync(cases, ANSWERED, judge, out=tmp_path / "run")
+    assert judge.asked == asked_again
+    assert [judgement.case_id for judgement in results] == [case.id for case in cases]
+    assert [judgement.score for judgement in results] == [hashed(case.answer or "") for case in cases]
+
+
+def test_another_fingerprint_judges_all_again_and_going_back_judges_nothing(tmp_path: Path) -> None:
+    old, new = CountingJudge(fingerprint="counting@1"), CountingJudge(fingerprint="counting@2")
+    evaluate_sync(make_cases(3), ANSWERED, old, out=tmp_path / "run")
+    evaluate_sync(make_cases(3), ANSWERED, new, out=tmp_path / "run")
+    assert len(new.asked) == 3
+    old.asked = []
+    evaluate_sync(make_cases(3), ANSWERED, old, out=tmp_path / "run")
+    assert old.asked == []
+
+
+def test_progress_is_told_of_every_judgement() -> None:
+    seen: list[tuple[int, int, int]] = []
+
+    def progress(counts: Counts) -> None:
+        seen.append((counts.done, counts.total, counts.failed))
+
+    def function(case: Case) -> object:
+        return Verdict(1.0) if case.id != "c2" else None
+
+    evaluate_sync(make_cases(3), ANSWERED, FunctionJudge(function), progress=progress, workers=1)
+    assert seen == [(1, 3, 0), (2, 3, 0), (3, 3, 1)]
+
+
+async def _notebook() -> list[float | None]:
+    return [judgement.score for judgement in evaluate_sync(make_cases(3), ANSWERED, CountingJudge())]
+
+
+def test_evaluate_sync_works_where_an_event_loop_already_runs() -> None:
+    expected = [judgement.score for judgement in evaluate_sync(make_cases(3), ANSWERED, CountingJudge())]
+    assert asyncio.run(_notebook()) == expected
+
+
+def test_evaluate_can_be_awaited() -> None:
+    results = asyncio.run(evaluate(make_cases(3), ANSWERED, CountingJudge()))
+    assert len(results) == 3
+
+
+@pytest.mark.parametrize("wrong", [{"replicates": 0}, {"workers": 0}])
+def test_less_than_one_of_anything_is_refused(wrong: dict[str, int]) -> None:
+    with pytest.raises(InputError, match="1 or more"):
+        evaluate_sync(make_cases(1), ANSWERED, CountingJudge(), **wrong)  # type: ignore[arg-type]  # pyright: ignore

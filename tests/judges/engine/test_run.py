@@ -1,0 +1,97 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from judges import Case, InputError, LedgerError, Run, evaluate_sync
+from judges.engine.run import Manifest
+from support.builders import ANSWERED, CountingJudge, make_cases
+
+
+def run_of(path: Path, count: int = 3) -> Run:
+    evaluate_sync(make_cases(count), ANSWERED, CountingJudge(), out=path)
+    return Run(path)
+
+
+def test_a_manifest_comes_back_from_its_record(tmp_path: Path) -> None:
+    manifest = run_of(tmp_path / "run").manifest()
+    assert Manifest.from_record(json.loads(json.dumps(manifest.to_record()))) == manifest
+
+
+def test_what_is_shown_is_of_the_cases_and_criteria_of_today(tmp_path: Path) -> None:
+    run = run_of(tmp_path / "run", 3)
+    before = run.ledger_path.read_bytes()
+    evaluate_sync(make_cases(2), ANSWERED, CountingJudge(), out=run.path)
+    assert run.ledger_path.read_bytes() == before
+    assert [row.case.id for row in run.rows(run.manifest())] == ["c0", "c1"]
+
+
+def test_what_is_not_judged_yet_is_none_and_not_left_out(tmp_path: Path) -> None:
+    run = run_of(tmp_path / "run", 3)
+    lines = run.ledger_path.read_bytes().splitlines(keepends=True)
+    run.ledger_path.write_bytes(b"".join(lines[:2]))
+    assert [row.judgements[0][1] is None for row in run.rows(run.manifest())] == [False, False, True]
+    run.ledger_path.unlink()
+    assert all(row.judgements[0][1] is None for row in run.rows(run.manifest()))
+    assert len(run.stored(run.manifest())) == 0
+
+
+def test_a_second_process_is_refused_while_the_first_judges(tmp_path: Path) -> None:
+    run = run_of(tmp_path / "run")
+    code = f"from judges import Run\nwith Run({str(run.path)!r}).locked(): pass"
+    with run.locked():
+        refused = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "another process is judging into this run" in refused.stderr
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_cases_that_can_not_be_read_leave_the_run_as_it_was(tmp_path: Path) -> None:
+    run = run_of(tmp_path / "run")
+    before = sorted((path.name, path.read_bytes()) for path in run.path.iterdir())
+    with pytest.raises(InputError, match="two cases"):
+        evaluate_sync([Case("a"), Case("a")], ANSWERED, CountingJudge(), out=run.path)
+    assert sorted((path.name, path.read_bytes()) for path in run.path.iterdir()) == before
+
+
+def test_extra_fields_that_are_no_json_name_their_case(tmp_path: Path) -> None:
+    strange = Case("c1", answer="x", extra={"when": object()})  # type: ignore[dict-item]  # pyright: ignore
+    with pytest.raises(InputError, match="case `c1`: can't be written as JSON"):
+        evaluate_sync([strange], ANSWERED, CountingJudge(), out=tmp_path / "run")
+
+
+def test_a_folder_that_is_no_run_says_so(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="not a run"):
+        Run(tmp_path).manifest()
+    with pytest.raises(InputError, match="not a run"):
+        Run(tmp_path / "nothing").manifest()
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"format": 1}', '{"format": 1, "source": 3, "assignments": 4}'])
+def test_a_damaged_manifest_says_what_to_do(tmp_path: Path, text: str) -> None:
+    run = run_of(tmp_path / "run")
+    (run.path / "run.json").write_text(text, encoding="utf-8")
+    with pytest.raises(LedgerError, match="damaged; run the same"):
+        run.manifest()
+
+
+def test_a_run_of_another_version_is_refused(tmp_path: Path) -> None:
+    run = run_of(tmp_path / "run")
+    (run.path / "run.json").write_text('{"format": 99}', encoding="utf-8")
+    with pytest.raises(LedgerError, match="another version of Judges"):
+        run.manifest()
+
+
+def test_damaged_cases_name_their_line(tmp_path: Path) -> None:
+    run = run_of(tmp_path / "run")
+    lines = (run.path / "cases.jsonl").read_bytes().splitlines(keepends=True)
+    (run.path / "cases.jsonl").write_bytes(lines[0] + b"{}\n" + lines[2])
+    with pytest.raises(LedgerError, match=r"cases\.jsonl:2: damaged"):
+        list(run.cases())
+
+
+def test_a_place_where_no_folder_can_be_made_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(LedgerError, match="--out"), Run(tmp_path / "file" / "run").locked():
+        pass
