@@ -115,8 +115,8 @@ def _show(audit: "Audit", label: str, cluster: str | None) -> None:
     data(f"{assignment.criterion.name} by {printable(assignment.judge)}, against {printable(label)}")
     data(f"{len(pairs.pairs):,} labelled cases; a score passes from {pairs.threshold:g}")
     data()
-    judged: list[Judged] = ["pass", "fail"]
-    judged += [kind for kind in ("abstained", "failed") if any(row[kind] for row in audit.matrix.values())]
+    rare: tuple[Judged, ...] = ("abstained", "failed")
+    judged: list[Judged] = ["pass", "fail", *(kind for kind in rare if any(row[kind] for row in audit.matrix.values()))]
     heads = ("judge: pass", *judged[1:])
     table(
         [Column("people say"), *(Column(head, "right") for head in heads)],

@@ -7,7 +7,6 @@ from io import TextIOWrapper
 from typing import Annotated
 
 import typer
-from click import Abort, ClickException
 
 from judges.cli.output import Exit, data, note, printable
 from judges.cli.read import export, show
@@ -64,24 +63,19 @@ def main() -> None:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     _mount()
-    sys.exit(_run())
+    code = _run()
+    sys.exit(code if isinstance(code, int) else Exit.DONE)
 
 
-def _run() -> int:
+def _run() -> object:
+    """The exit code. Wrong usage and Ctrl-C are Typer's to handle: 2 and 130."""
     try:
-        code = app(standalone_mode=False)
-        sys.stdout.flush()
+        app()
+    except SystemExit as done:
+        return done.code
     except JudgesError as error:
         note(f"judges: {printable(str(error))}")
         return Exit.SERVICE_STOPPED if isinstance(error, ServiceError) else Exit.WRONG_INPUT
-    except ClickException as error:
-        error.show()
-        return error.exit_code
-    except (Abort, KeyboardInterrupt):
-        return Exit.INTERRUPTED
-    except BrokenPipeError:  # the reader of our output has gone (`| head`): nothing is wrong
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return Exit.DONE
     except Exception as error:
         if os.environ.get("JUDGES_TRACEBACK"):
             raise
@@ -90,4 +84,4 @@ def _run() -> int:
             "set JUDGES_TRACEBACK=1 to see where, and please report it"
         )
         return Exit.BUG
-    return code if isinstance(code, int) else Exit.DONE
+    return Exit.DONE

@@ -22,7 +22,7 @@ CHANGES: list[dict[str, object]] = [
 @pytest.mark.parametrize("change", CHANGES, ids=str)
 def test_every_field_counts_in_the_fingerprint(change: dict[str, object]) -> None:
     criterion = Criterion("grounded", Part.ANSWER, Part.CONTEXTS)
-    assert replace(criterion, **change).fingerprint != criterion.fingerprint  # type: ignore[arg-type]  # pyright: ignore
+    assert replace(criterion, **change).fingerprint != criterion.fingerprint  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize("criterion", CRITERIA.values(), ids=lambda criterion: criterion.name)

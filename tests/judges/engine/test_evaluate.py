@@ -76,8 +76,8 @@ def test_an_exception_of_a_judge_costs_that_judgement_only(out: Path | None) -> 
         Verdict(float("inf")),
         Verdict(-0.1),
         Verdict(1.1),
-        Verdict("1"),  # type: ignore[arg-type]  # pyright: ignore
-        Verdict(None),  # type: ignore[arg-type]  # pyright: ignore
+        Verdict("1"),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        Verdict(None),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
         Verdict(0.5, probabilities={"yes": float("nan")}),
         Verdict(0.5, claims=(ClaimVerdict("x", 2.0),)),
         Verdict(0.5, claims=(ClaimVerdict("x", 0.5, probabilities={"yes": 1.5}),)),
@@ -92,7 +92,7 @@ def test_what_is_no_verdict_is_a_failure_that_says_so_and_never_a_number(out: Pa
 
 
 def test_a_verdict_that_no_file_can_hold_is_a_failure(tmp_path: Path) -> None:
-    strange = Verdict(0.5, rationale=object())  # type: ignore[arg-type]  # pyright: ignore
+    strange = Verdict(0.5, rationale=object())  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     [judgement] = evaluate_sync([make_case(1)], ANSWERED, FunctionJudge(lambda _: strange), out=tmp_path / "run")
     assert isinstance(judgement.outcome, Failed)
 
@@ -155,20 +155,19 @@ def test_a_failed_judgement_is_tried_again_and_nothing_else(tmp_path: Path) -> N
 
 Change = Callable[[list[Case]], list[Case]]
 
+CHANGES: list[tuple[Change, list[str]]] = [
+    (lambda cases: cases, []),
+    (lambda cases: cases[::-1], []),
+    (lambda cases: cases[:2], []),
+    (lambda cases: [*cases, make_case(9)], ["c9"]),
+    (lambda cases: [make_case(0, answer="other"), *cases[1:]], ["c0"]),
+    (lambda cases: [make_case(0, question="other", references=(), extra={"x": 1}), *cases[1:]], []),
+    (lambda cases: [make_case(0, id="renamed"), *cases[1:]], []),
+    (lambda cases: [make_case(0, lang="ro"), *cases[1:]], ["c0"]),
+]
 
-@pytest.mark.parametrize(
-    ("change", "asked_again"),
-    [
-        (lambda cases: cases, []),
-        (lambda cases: cases[::-1], []),
-        (lambda cases: cases[:2], []),
-        (lambda cases: [*cases, make_case(9)], ["c9"]),
-        (lambda cases: [make_case(0, answer="other"), *cases[1:]], ["c0"]),
-        (lambda cases: [make_case(0, question="other", references=(), extra={"x": 1}), *cases[1:]], []),
-        (lambda cases: [make_case(0, id="renamed"), *cases[1:]], []),
-        (lambda cases: [make_case(0, lang="ro"), *cases[1:]], ["c0"]),
-    ],
-)
+
+@pytest.mark.parametrize(("change", "asked_again"), CHANGES)
 def test_a_change_judges_again_what_it_affects_and_nothing_else(
     tmp_path: Path, change: Change, asked_again: list[str]
 ) -> None:
@@ -222,4 +221,4 @@ def test_evaluate_can_be_awaited() -> None:
 @pytest.mark.parametrize("wrong", [{"replicates": 0}, {"workers": 0}])
 def test_less_than_one_of_anything_is_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(InputError, match="1 or more"):
-        evaluate_sync(make_cases(1), ANSWERED, CountingJudge(), **wrong)  # type: ignore[arg-type]  # pyright: ignore
+        evaluate_sync(make_cases(1), ANSWERED, CountingJudge(), **wrong)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]

@@ -1,14 +1,18 @@
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from typing import TypeVar
 
 import pytest
 
 from judges.engine.pool import for_each
 
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
-def run(function, items, workers: int = 4) -> list[object]:  # type: ignore[no-untyped-def]  # noqa: ANN001  # pyright: ignore
-    results: list[object] = []
-    asyncio.run(for_each(function, items, results.append, workers=workers))  # pyright: ignore
+
+def run(function: Callable[[Item], Awaitable[Result]], items: Iterable[Item], workers: int = 4) -> list[Result]:
+    results: list[Result] = []
+    asyncio.run(for_each(function, items, results.append, workers=workers))
     return results
 
 
@@ -18,7 +22,7 @@ async def double(number: int) -> int:
 
 
 def test_every_item_is_done_once() -> None:
-    assert sorted(run(double, range(100))) == list(range(0, 200, 2))  # type: ignore[type-var]
+    assert sorted(run(double, range(100))) == list(range(0, 200, 2))
 
 
 def test_no_more_than_so_many_are_under_way() -> None:

@@ -20,13 +20,14 @@ def test_records_are_json_and_tell_what_became_of_each_case() -> None:
 def test_the_table_of_a_notebook_escapes_hostile_text() -> None:
     hostile = '<script>alert("1")</script>'
     results = evaluate_sync([Case(hostile, answer="x")], ANSWERED, FunctionJudge(lambda _: Verdict(0.5, hostile)))
-    html = results._repr_html_()
+    html = results._repr_html_()  # pyright: ignore[reportPrivateUsage]
     assert "<script" not in html
     assert html.count("&lt;script&gt;") == 2
 
 
 def test_the_table_of_a_notebook_stays_short_and_says_how_much_more_there_is() -> None:
-    html = evaluate_sync(make_cases(1030), ANSWERED, CountingJudge())._repr_html_()
+    results = evaluate_sync(make_cases(1030), ANSWERED, CountingJudge())
+    html = results._repr_html_()  # pyright: ignore[reportPrivateUsage]
     assert html.count("<tr>") == 21
     assert "and 1,010 more" in html
 

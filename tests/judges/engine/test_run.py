@@ -56,7 +56,7 @@ def test_cases_that_can_not_be_read_leave_the_run_as_it_was(tmp_path: Path) -> N
 
 
 def test_extra_fields_that_are_no_json_name_their_case(tmp_path: Path) -> None:
-    strange = Case("c1", answer="x", extra={"when": object()})  # type: ignore[dict-item]  # pyright: ignore
+    strange = Case("c1", answer="x", extra={"when": object()})  # type: ignore[dict-item]  # pyright: ignore[reportArgumentType]
     with pytest.raises(InputError, match="case `c1`: can't be written as JSON"):
         evaluate_sync([strange], ANSWERED, CountingJudge(), out=tmp_path / "run")
 

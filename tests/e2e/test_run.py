@@ -1,0 +1,200 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from support.command import EXAMPLE, SHARED, judges
+
+CASES = EXAMPLE / "cases.jsonl"
+RUN = ("--criterion", "faithfulness", "--criterion", "correctness", "--judge", "overlap")
+
+
+def write(path: Path, *records: object) -> Path:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return path
+
+
+def test_a_run_prints_its_summary_and_where_it_is(tmp_path: Path) -> None:
+    done = judges("run", CASES, *RUN, "--out", "runs/one", folder=tmp_path)
+    assert "faithfulness" in done.stdout
+    assert "correctness" in done.stdout
+    assert "no_contexts 3" in done.stdout
+    assert "run folder: runs/one" in done.stdout
+    assert done.stderr == ""
+
+
+def test_json_is_one_document_on_standard_output(tmp_path: Path) -> None:
+    done = judges("run", CASES, *RUN, "--out", "one", "--json", folder=tmp_path)
+    summary = json.loads(done.stdout)
+    assert [row["criterion"] for row in summary["rows"]] == ["faithfulness", "correctness"]
+    faithfulness = summary["rows"][0]
+    assert faithfulness["judged"] == 41
+    assert faithfulness["abstained"] == {"no_contexts": 3}
+    assert 0 < faithfulness["mean"]["ci_low"] < faithfulness["mean"]["value"] < faithfulness["mean"]["ci_high"] < 1
+
+
+def test_the_same_command_resumes_in_the_folder_named_after_its_arguments(tmp_path: Path) -> None:
+    first = judges("run", CASES, *RUN, folder=tmp_path)
+    second = judges("run", CASES, *RUN, folder=tmp_path)
+    assert first.stdout == second.stdout
+    assert "resumed: 88 of 88 judgements were there already, 0 made now" in second.stderr
+    judges("run", CASES, "--criterion", "faithfulness", "--judge", "overlap", folder=tmp_path)
+    assert len(list((tmp_path / "runs").iterdir())) == 2
+
+
+def test_cases_come_from_standard_input_too(tmp_path: Path) -> None:
+    piped = judges("run", "-", *RUN, "--out", "one", "--json", folder=tmp_path, stdin=CASES.read_bytes())
+    read = judges("run", CASES, *RUN, "--out", "two", "--json", folder=tmp_path)
+    assert json.loads(piped.stdout)["rows"] == json.loads(read.stdout)["rows"]
+
+
+def test_other_field_names_are_mapped(tmp_path: Path) -> None:
+    write(
+        tmp_path / "other.jsonl",
+        {"no": 7, "query": "Who?", "docs": ["It was Ann."], "reply": "Ann.", "golds": ["Ann"], "kind": "short"},
+    )
+    maps = [option for pair in ("id=no", "question=query", "contexts=docs", "answer=reply", "reference=golds.0")
+            for option in ("--map", pair)]  # fmt: skip
+    done = judges("run", "other.jsonl", *RUN, *maps, "--out", "one", "--json", folder=tmp_path)
+    assert [row["judged"] for row in json.loads(done.stdout)["rows"]] == [1, 1]
+    shown = judges("show", "one", "--by", "kind", folder=tmp_path)
+    assert "short" in shown.stdout
+
+
+def test_an_invalid_record_stops_the_run_before_anything_is_judged(tmp_path: Path) -> None:
+    write(tmp_path / "cases.jsonl", {"id": "a", "answer": "x"}, {"id": "b"}, {"answer": "y"})
+    done = judges("run", "cases.jsonl", *RUN, "--out", "one", folder=tmp_path, code=2)
+    assert "cases.jsonl:2: `answer` is missing; map another field with --map answer=FIELD" in done.stderr
+    assert "cases.jsonl:3: `id` is missing" in done.stderr
+    assert "2 invalid records, nothing was judged; --skip-invalid leaves them out" in done.stderr
+    assert done.stdout == ""
+    assert not (tmp_path / "one" / "ledger.jsonl").exists()
+
+
+def test_invalid_records_are_skipped_on_demand_counted_and_listed(tmp_path: Path) -> None:
+    write(tmp_path / "cases.jsonl", {"id": "a", "answer": "x", "contexts": ["x"], "reference": "x"}, {"id": "b"})
+    done = judges("run", "cases.jsonl", *RUN, "--skip-invalid", "--out", "one", folder=tmp_path)
+    assert "skipped 1 invalid record" in done.stderr
+    assert "cases.jsonl:2: `answer` is missing" in done.stderr
+    assert "1 invalid record" in done.stdout
+
+
+def test_a_part_that_no_case_has_is_pointed_out(tmp_path: Path) -> None:
+    write(tmp_path / "cases.jsonl", {"id": "a", "answer": "x", "docs": ["x"]})
+    done = judges("run", "cases.jsonl", "-c", "faithfulness", "-j", "overlap", "--out", "one", folder=tmp_path)
+    assert "no case has `contexts`, which `faithfulness` needs; map a field with --map contexts=FIELD" in done.stderr
+    assert "abstained (no_contexts 1)" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("nothing.jsonl", *RUN), "nothing.jsonl: there is no such file"),
+        ((".", *RUN), "directory"),
+        ((CASES, "--criterion", "faithfulnes", "--judge", "overlap"), "did you mean `faithfulness`?"),
+        ((CASES, "--criterion", "faithfulness", "--judge", "overlp"), "did you mean `overlap`?"),
+        ((CASES, "--criterion", "faithfulness", "--judge", "nothing_here:Judge"), "can't be imported"),
+        ((CASES, *RUN, "--map", "question"), "should be OURS=THEIRS"),
+        ((CASES, *RUN, "--map", "id=a", "--map", "id=b"), "`id` is mapped twice"),
+        ((CASES, *RUN, "--map", "quastion=query"), "question"),
+        ((CASES, *RUN, "--format", "xml"), "jsonl"),
+        ((CASES, "--judge", "overlap"), "--criterion"),
+        ((CASES, *RUN, "--workers", "0"), "--workers"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_wrong_usage_gets_one_clear_line_and_exit_code_2(
+    tmp_path: Path, arguments: tuple[str | Path, ...], message: str
+) -> None:
+    done = judges("run", *arguments, "--out", "one", folder=tmp_path, code=2)
+    assert message in done.stderr
+    assert done.stdout == ""
+
+
+def test_too_many_failures_exit_with_3_and_are_tried_again(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import os\n"
+        "from judges import Verdict\n"
+        "class Broken:\n"
+        "    name = 'broken'\n"
+        "    fingerprint = 'broken@1'\n"
+        "    def supports(self, criterion): return True\n"
+        "    async def judge(self, case, criterion, *, replicate=0):\n"
+        "        if os.environ.get('BROKEN'): raise RuntimeError('out of order')\n"
+        "        return Verdict(1.0)\n",
+        encoding="utf-8",
+    )
+    arguments = ("run", CASES, "-c", "faithfulness", "-j", "mine:Broken", "--out", "one")
+    done = judges(*arguments, folder=tmp_path, changes={"BROKEN": "1"}, code=3)
+    assert "44 of 44 judgements failed" in done.stderr
+    assert "the mean would be 0.00 had all of them gone badly, 1.00 had all gone well" in done.stdout
+    assert "44 made now" not in judges(*arguments, folder=tmp_path).stderr
+
+
+def test_a_service_that_stops_us_exits_with_5(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from judges import Unauthorised\n"
+        "class Keyless:\n"
+        "    name = 'keyless'\n"
+        "    fingerprint = 'keyless@1'\n"
+        "    def supports(self, criterion): return True\n"
+        "    async def judge(self, case, criterion, *, replicate=0):\n"
+        "        raise Unauthorised('the key is not accepted; set MY_KEY')\n",
+        encoding="utf-8",
+    )
+    done = judges("run", CASES, "-c", "faithfulness", "-j", "mine:Keyless", "--out", "one", folder=tmp_path, code=5)
+    assert done.stderr.strip() == "judges: the key is not accepted; set MY_KEY"
+
+
+def test_an_own_criterion_and_an_own_reader_are_found_in_the_current_folder(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from judges import Case, Criterion, Part\n"
+        "PRAISED = Criterion('praised', Part.ANSWER, Part.QUESTION)\n"
+        "def read(path):\n"
+        "    for number, line in enumerate(path.read_text(encoding='utf-8').splitlines()):\n"
+        "        yield Case(str(number), question='praise', answer=line)\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "lines.txt").write_text("praise be\nnothing\n", encoding="utf-8")
+    done = judges("run", "lines.txt", "-c", "mine:PRAISED", "-j", "overlap", "--reader", "mine:read", "--out", "one",
+                  "--json", folder=tmp_path)  # fmt: skip
+    assert json.loads(done.stdout)["rows"][0]["mean"]["value"] == 0.5
+
+
+def test_only_so_many_cases_are_judged_on_demand(tmp_path: Path) -> None:
+    done = judges("run", CASES, *RUN, "--limit", "5", "--out", "one", "--json", folder=tmp_path)
+    assert json.loads(done.stdout)["cases"] == 5
+
+
+def test_a_default_language_judges_again_only_the_cases_without_their_own(tmp_path: Path) -> None:
+    write(
+        tmp_path / "cases.jsonl",
+        {"id": "a", "answer": "x", "contexts": ["x"], "lang": "ca"},
+        {"id": "b", "answer": "x y", "contexts": ["x"]},
+    )
+    arguments = ("run", "cases.jsonl", "-c", "faithfulness", "-j", "overlap", "--out", "one")
+    judges(*arguments, folder=tmp_path)
+    assert (
+        "1 of 2 judgements were there already, 1 made now" in judges(*arguments, "--lang", "fr", folder=tmp_path).stderr
+    )
+
+
+def test_a_corrupt_line_in_the_ledger_is_named(tmp_path: Path) -> None:
+    judges("run", CASES, *RUN, "--out", "one", folder=tmp_path)
+    ledger = tmp_path / "one" / "ledger.jsonl"
+    lines = ledger.read_bytes().splitlines(keepends=True)
+    ledger.write_bytes(b"".join([*lines[:4], b"garbage\n", *lines[5:]]))
+    for arguments in (("run", CASES, *RUN, "--out", "one"), ("show", "one")):
+        assert "ledger.jsonl:5: not a judgement" in judges(*arguments, folder=tmp_path, code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "criteria", "judged"),
+    [("mtrag_human_eval", "faithfulness", 450), ("openqa_nq301", "correctness", 1490)],
+)
+def test_real_datasets_run_as_they_are(tmp_path: Path, name: str, criteria: str, judged: int) -> None:
+    source = SHARED / "data" / name / "items.jsonl"
+    if not source.exists():
+        pytest.skip(f"{source} is not here")
+    done = judges("run", source, "-c", criteria, "-j", "overlap", "--out", "one", "--json", folder=tmp_path)
+    assert json.loads(done.stdout)["rows"][0]["judged"] == judged
