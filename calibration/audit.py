@@ -1,19 +1,19 @@
 """Everything about one judge and one criterion, held against people's labels, as one value."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from calibration.agreement import kappa, percent_agreement
+from calibration.agreement import kappa
+from calibration.confusion import BinaryMetrics, binary_metrics_of_pairs
 from calibration.pairs import Judged, Pair, Pairs
-from judges.figures import Figure, undefined
-from judges.intervals import INVALID, pair_labels, proportion
+from calibration.tables import INVALID, Invalid, pair_labels
+from judges.figures import Figure
 
 __all__ = ["Audit", "View", "audit"]
 
 LABELS = ("fail", "pass")
-_RARE = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,23 +21,22 @@ class View:
     """The figures under one reading of abstentions."""
 
     abstentions: Literal["left out", "count as fail"]
-    agreement: Figure
-    """Share of cases that people and judge label alike."""
     kappa: Figure
     """Cohen's kappa: agreement beyond that of chance."""
-    fails_found: Figure
-    """Recall on the failing class: of the answers that people fail, the share that the judge fails."""
-    passes_found: Figure
-    """Of the answers that people pass, the share that the judge passes."""
-    fails_right: Figure
-    """Of the answers that the judge fails, the share that people fail."""
-    always_pass: Figure
-    """The agreement of a judge that passes everything. Its kappa is 0 and it finds no fail."""
+    metrics: BinaryMetrics
+    """With `pass` as the positive label: accuracy is the agreement, specificity the share of people's fails that the
+    judge finds, and `always_pass` the baseline that passes everything: its kappa is 0 and it finds no fail."""
 
     def to_record(self) -> dict[str, Any]:
         """The view as JSON-ready values."""
-        figures = {name: getattr(self, name).to_record() for name in self.__slots__ if name != "abstentions"}
-        return {"abstentions": self.abstentions, **figures}
+        return {
+            "abstentions": self.abstentions,
+            "kappa": self.kappa.to_record(),
+            "agreement": self.metrics.accuracy.to_record(),
+            "fails_found": self.metrics.specificity.to_record(),
+            "passes_found": self.metrics.recall.to_record(),
+            "metrics": self.metrics.to_record(),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,30 +93,16 @@ def audit(pairs: Pairs, *, clustered: bool) -> Audit:
 
 
 def _view(pairs: Sequence[Pair], abstentions: Literal["left out", "count as fail"], *, clustered: bool) -> View:
-    kept = [pair for pair in pairs if pair.judged != "abstained" or abstentions == "count as fail"]
-    dropped = len(pairs) - len(kept)
-    said: dict[Judged, object] = {"pass": "pass", "fail": "fail", "abstained": "fail", "failed": INVALID}
-
-    def share(of: Callable[[Pair], bool], which: Callable[[Pair], bool], reason: str) -> Figure:
-        items = [pair for pair in kept if which(pair)]
-        if not items:
-            return undefined(reason)
-        figure = proportion([of(pair) for pair in items], [pair.cluster for pair in items] if clustered else None)
-        rare = ("rare_class",) if len(items) < _RARE else ()
-        return replace(figure, flags=tuple(sorted({*figure.flags, *rare})))
-
+    said: dict[Judged, str | Invalid | None] = {
+        "pass": "pass",
+        "fail": "fail",
+        "abstained": "fail" if abstentions == "count as fail" else None,
+        "failed": INVALID,
+    }
     paired = pair_labels(
-        ["pass" if pair.good else "fail" for pair in kept],
-        [said[pair.judged] for pair in kept],
+        ["pass" if pair.good else "fail" for pair in pairs],
+        [said[pair.judged] for pair in pairs],
         labels=LABELS,
-        clusters=[pair.cluster for pair in kept] if clustered else None,
+        clusters=[pair.cluster for pair in pairs] if clustered else None,
     )
-    return View(
-        abstentions=abstentions,
-        agreement=replace(percent_agreement(paired), n_dropped=dropped),
-        kappa=replace(kappa(paired), n_dropped=dropped),
-        fails_found=share(lambda pair: said[pair.judged] == "fail", lambda pair: not pair.good, "no_negative_gold"),
-        passes_found=share(lambda pair: pair.judged == "pass", lambda pair: pair.good, "no_positive_gold"),
-        fails_right=share(lambda pair: not pair.good, lambda pair: said[pair.judged] == "fail", "no_negative_pred"),
-        always_pass=share(lambda pair: pair.good, lambda _: True, "no_data"),
-    )
+    return View(abstentions, kappa(paired), binary_metrics_of_pairs(paired, positive="pass"))

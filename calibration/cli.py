@@ -1,6 +1,5 @@
 """`judges calibrate`: hold a run's judgements against people's labels. Mounted into the `judges` command."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -123,30 +122,25 @@ def _show(audit: "Audit", label: str, cluster: str | None) -> None:
         ([name, *(f"{row[kind]:,}" for kind in judged)] for name, row in audit.matrix.items()),
     )
     data()
-    table([Column(""), *_heads(audit.views)], _rows(audit.views))
-    data()
+    for view in audit.views:
+        cases = "" if len(audit.views) == 1 else f"abstentions {view.abstentions}: "
+        table(
+            [Column(f"{cases}{view.metrics.accuracy.n:,} cases"), Column("judge"), Column("always pass")], _rows(view)
+        )
+        data()
     for line in _notes(audit, cluster):
         data(line)
 
 
-def _heads(views: "tuple[View, ...]") -> "list[Column]":
-    """For each reading of abstentions: the judge, and the baseline that passes everything beside it."""
-    if len(views) == 1:
-        return [Column("judge"), Column("always pass")]
-    return [Column(head) for view in views for head in (f"judge, abstentions {view.abstentions}", "always pass")]
-
-
-def _rows(views: "tuple[View, ...]") -> "list[list[str]]":
-    def row(name: str, cells: "Callable[[View], tuple[str, str]]") -> "list[str]":
-        return [name, *(cell for view in views for cell in cells(view))]
-
+def _rows(view: "View") -> "list[list[str]]":
+    """The judge, and beside it the baseline that passes everything."""
+    metrics = view.metrics
     return [
-        row("cases", lambda view: (f"{view.agreement.n:,}", f"{view.always_pass.n:,}")),
-        row("agreement", lambda view: (figure(view.agreement), figure(view.always_pass))),
-        row("Cohen's kappa", lambda view: (figure(view.kappa), "0.00")),
-        row("fails found (recall)", lambda view: (figure(view.fails_found), "0.00")),
-        row("fails that are right (precision)", lambda view: (figure(view.fails_right), "none")),
-        row("passes found (recall)", lambda view: (figure(view.passes_found), "1.00")),
+        ["agreement", figure(metrics.accuracy), figure(metrics.always_pass.accuracy)],
+        ["Cohen's kappa", figure(view.kappa), "0.00"],
+        ["fails found (recall)", figure(metrics.specificity), "0.00"],
+        ["fails that are right (precision)", figure(metrics.npv), "none"],
+        ["passes found (recall)", figure(metrics.recall), "1.00"],
     ]
 
 
@@ -187,5 +181,5 @@ _FLAGS = {
     "small_n": "fewer than 30 cases",
     "few_clusters": "fewer than 30 groups",
     "rare_class": "fewer than 10 cases of one label",
-    "high_drop": "more than 5% of the judgements are missing or failed",
+    "high_drop": "more than 5% of the judgements are abstentions or failures",
 }

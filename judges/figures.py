@@ -4,10 +4,10 @@ Shared by the summary of a run and by all of `calibration`. What is 0/0 is undef
 why. NaN never stands for anything.
 """
 
-from dataclasses import asdict, dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from typing import Literal, cast
 
-__all__ = ["FLAGS", "REASONS", "Figure", "undefined"]
+__all__ = ["FLAGS", "REASONS", "Figure", "to_record", "undefined"]
 
 REASONS = frozenset(
     {
@@ -80,6 +80,8 @@ class Figure:
     """Standard error, where the interval is built on one."""
     deff: float | None = None
     """Design effect: the variance with clusters over the variance without."""
+    undefined_share: float | None = None
+    """Share of the resamples that had no value, where the interval is a bootstrap's."""
     seed: int | None = None
     """Seed of the random generator, where one was used."""
 
@@ -105,3 +107,22 @@ def undefined(reason: str, *, n: int = 0, n_dropped: int = 0, level: float = 0.9
     if reason not in REASONS:
         raise ValueError(f"{reason!r} is not a reason code")
     return Figure(None, n=n, n_dropped=n_dropped, level=level, reason=reason)
+
+
+def to_record(result: object) -> dict[str, object]:
+    """A result made of figures, as JSON-ready values. Labels that JSON has no form for become text."""
+    if not is_dataclass(result) or isinstance(result, type):
+        raise TypeError(f"{result!r} is no result")
+    return {field.name: _plain(cast("object", getattr(result, field.name))) for field in fields(result)}
+
+
+def _plain(value: object) -> object:
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, Figure):
+        return value.to_record()
+    if isinstance(value, tuple):
+        return [_plain(each) for each in cast("tuple[object, ...]", value)]
+    if callable(item := getattr(value, "item", None)):  # a number of numpy's
+        return _plain(item())
+    return to_record(value) if is_dataclass(value) and not isinstance(value, type) else str(value)

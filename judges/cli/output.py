@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from shutil import get_terminal_size
 from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
@@ -34,6 +35,7 @@ __all__ = [
     "number",
     "printable",
     "table",
+    "width",
     "write_json",
 ]
 
@@ -130,32 +132,28 @@ class Column:
     side: Side = "left"
 
 
-def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], *, wrap: bool = False) -> None:
-    """Aligned columns on standard output. Cells are made printable here.
+def width() -> int:
+    """Characters of a line of standard output."""
+    return get_terminal_size().columns if sys.stdout.isatty() else _PLAIN_WIDTH
+
+
+def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
+    """Aligned columns on standard output. Cells are made printable here; what is too wide goes over several lines.
 
     Args:
         columns: From left to right.
         rows: A cell a column.
-        wrap: Let the last column go over several lines, where the terminal is narrow.
     """
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    shown = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="bold")
-    for place, column in enumerate(columns):
-        last = place == len(columns) - 1
-        shown.add_column(
-            Text(printable(column.head)),
-            justify=column.side,
-            no_wrap=not (wrap and last),
-            overflow="fold" if wrap else "ellipsis",
-        )
+    shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for column in columns:
+        shown.add_column(Text(printable(column.head)), justify=column.side, overflow="fold")
     for row in rows:
         shown.add_row(*(Text(printable(cell)) for cell in row))
-    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, markup=False, emoji=False, width=_PLAIN_WIDTH)
+    console = Console(highlight=False, markup=False, emoji=False, width=width())
     with console.capture() as captured:
         console.print(shown)
     for line in captured.get().splitlines():

@@ -1,6 +1,6 @@
 """`judges show` and `judges export`: read what a run has found."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from heapq import nsmallest
 from pathlib import Path
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from judges.cli.output import Column, data, figure, json_line, note, number, printable, table, write_json
+from judges.cli.output import Column, data, figure, json_line, note, number, printable, table, width, write_json
 from judges.errors import InputError
 from judges.verdict import Abstained, ClaimVerdict, Evidence, Failed, Judgement, Verdict
 
@@ -22,6 +22,8 @@ __all__ = ["export", "print_summary", "show"]
 _QUOTE_LENGTH = 300
 _CONTEXT_LENGTH = 200
 _CELL_LENGTH = 90
+_NAME_WIDTH = 20
+_FIGURE_WIDTH = 20
 
 
 def show(
@@ -83,43 +85,70 @@ def print_summary(
         return
     if by is not None and rows and all(row.slice == NO_SLICE for row in rows):
         note(f"no case has the field `{by}`")
-    several = len({row.judge for row in rows}) > 1
-    columns = [
-        Column("criterion"),
-        *([Column("judge")] if several else []),
-        *([Column(by)] if by is not None else []),
-        *(Column(head, "right") for head in ("judged", "abstained", "failed")),
-        *(Column(head) for head in ("mean score", "every claim passes", "lowest claim")),
-        Column("claims", "right"),
-        Column("that pass"),
-    ]
-    table(columns, (_summary_cells(row, several=several, sliced=by is not None) for row in rows))
-    data()
+    if by is None:
+        _show_side_by_side(rows)
+    else:
+        _show_slices(rows, by)
     for line in _summary_notes(manifest, rows):
         data(line)
     data(f"run folder: {run.path}")
 
 
-def _summary_cells(row: "SummaryRow", *, several: bool, sliced: bool) -> list[str]:
-    return [
-        row.criterion,
-        *([row.judge] if several else []),
-        *([row.slice or ""] if sliced else []),
-        f"{row.judged:,}",
-        f"{sum(row.abstained.values()):,}",
-        f"{sum(row.failed.values()):,}",
-        figure(row.mean),
-        figure(row.strict),
-        figure(row.lowest),
-        f"{row.claims.n:,}" if row.claims.n else "–",
-        figure(row.claims) if row.claims.n else "–",
-    ]
+def _show_side_by_side(rows: "list[SummaryRow]") -> None:
+    """A column a criterion and judge, as many side by side as there is room for."""
+    judges = {row.judge for row in rows}
+    room = max(1, (width() - _NAME_WIDTH) // _FIGURE_WIDTH)
+    for first in range(0, len(rows), room):
+        shown = rows[first : first + room]
+        heads = [row.criterion if len(judges) == 1 else f"{row.criterion} by {row.judge}" for row in shown]
+        measures: list[tuple[str, Callable[[SummaryRow], str]]] = [
+            ("judged", lambda row: f"{row.judged:,}"),
+            ("abstained", lambda row: f"{sum(row.abstained.values()):,}"),
+            ("failed", lambda row: f"{sum(row.failed.values()):,}"),
+            ("mean score", lambda row: figure(row.mean)),
+            ("every claim passes", lambda row: figure(row.strict)),
+            ("lowest claim", lambda row: figure(row.lowest)),
+            ("claims", lambda row: f"{row.claims.n:,}"),
+            ("claims that pass", lambda row: figure(row.claims) if row.claims.n else "–"),
+        ]
+        table(
+            [Column(""), *(Column(head) for head in heads)],
+            ([name, *(cell(row) for row in shown)] for name, cell in measures),
+        )
+        data()
+
+
+def _show_slices(rows: "list[SummaryRow]", by: str) -> None:
+    """A table a criterion and judge, a line a slice."""
+    for criterion, judge in dict.fromkeys((row.criterion, row.judge) for row in rows):
+        data(f"{criterion} by {judge}")
+        table(
+            [
+                Column(by),
+                *(Column(head, "right") for head in ("judged", "abstained", "failed")),
+                Column("mean score"),
+                Column("every claim passes"),
+            ],
+            (
+                [
+                    row.slice or "",
+                    f"{row.judged:,}",
+                    f"{sum(row.abstained.values()):,}",
+                    f"{sum(row.failed.values()):,}",
+                    figure(row.mean),
+                    figure(row.strict),
+                ]
+                for row in rows
+                if (row.criterion, row.judge) == (criterion, judge)
+            ),
+        )
+        data()
 
 
 def _summary_notes(manifest: "Manifest", rows: list["SummaryRow"]) -> Iterator[str]:
     cuts = dict.fromkeys(f"{row.judge} from {row.threshold:g}" for row in rows)
-    source = printable(manifest.source)
-    yield f"{manifest.cases:,} cases from {source}; a score passes: {', '.join(cuts)}; 95% intervals"
+    yield f"{manifest.cases:,} cases from {printable(manifest.source)}"
+    yield f"[95% interval]; a score passes: {', '.join(cuts)}"
     if manifest.invalid:
         yield f"{len(manifest.invalid):,} invalid records of the input are not among them"
     for row in rows:

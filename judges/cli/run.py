@@ -98,7 +98,10 @@ def run(
     if counts.repaired:
         note("the last line of the ledger was cut off: it was removed, and that judgement made again")
     if counts.resumed:
-        note(f"resumed: {counts.resumed:,} of {counts.total:,} judgements were there already, {counts.made:,} made now")
+        note(
+            f"resumed: {counts.resumed:,} of {counts.total:,} judgements were there already, "
+            f"{counts.total - counts.resumed:,} made now"
+        )
     print_summary(home, manifest, threshold=threshold, json=json)
     if counts.failed > max_failed * counts.total:
         note(f"judges: {counts.failed:,} of {counts.total:,} judgements failed; run the same command to try them again")

@@ -67,16 +67,20 @@ async def judge_all(
     count = counts if counts is not None else Counts()
 
     def left() -> Iterator[Work]:
-        taken = set(store.keys)
+        there = frozenset(store.keys)
+        begun: set[bytes] = set()
         for work in plan(cases, assignments, replicates=replicates):
             key = bytes.fromhex(work.key)
-            if key in taken:
+            if key in there:
                 count.resumed += 1
-                if progress is not None:
-                    progress(count)
+            elif key in begun:
+                count.shared += 1
+            else:
+                begun.add(key)
+                yield work
                 continue
-            taken.add(key)
-            yield work
+            if progress is not None:
+                progress(count)
 
     async def judge(work: Work) -> Judgement:
         began = perf_counter()

@@ -12,7 +12,9 @@ class Counts:
 
     total: int = 0
     resumed: int = 0
-    """Made by an earlier start of the same run, or for another case with the very same content."""
+    """Made by an earlier start of the same run."""
+    shared: int = 0
+    """Made for another case with the very same content."""
     verdicts: int = 0
     abstained: int = 0
     failed: int = 0
@@ -27,7 +29,7 @@ class Counts:
     @property
     def done(self) -> int:
         """Judgements that exist."""
-        return self.resumed + self.made
+        return self.resumed + self.shared + self.made
 
 
 class Progress(Protocol):

@@ -27,8 +27,9 @@ from calibration.agreement import (
     scott_pi,
 )
 from calibration.confusion import binary_metrics, mcnemar, multiclass_metrics
+from calibration.tables import pair_labels, pairs_of_table
 from judges.figures import Figure
-from judges.intervals import ProportionMethod, pair_labels, pairs_of_table, proportion_of_counts, two_sided
+from judges.intervals import ProportionMethod, proportion_of_counts, two_sided
 
 Json = dict[str, Any]
 Results = Mapping[str, object]

@@ -1,0 +1,42 @@
+"""Every command and option explains itself, and the README names every command."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from support.command import ROOT, judges
+
+COMMANDS = ("run", "show", "export", "calibrate")
+
+
+def test_the_help_lists_exactly_these_commands(tmp_path: Path) -> None:
+    listed = judges("--help", folder=tmp_path).stdout.partition("Commands:")[2]
+    assert re.findall(r"^  (\w[\w-]*)", listed, re.MULTILINE) == list(COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_has_its_help_and_the_readme_names_the_command(tmp_path: Path, command: str) -> None:
+    shown = judges(command, "--help", folder=tmp_path, changes={"COLUMNS": "200"}).stdout
+    options = [line for line in shown.splitlines() if re.match(r"^\s+(-\w, )?--", line)]
+    assert options
+    for line in options:
+        assert re.search(r"\S\s{2,}\S", line.strip()), f"no help: {line}"
+    assert f"judges {command}" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_version_is_printed(tmp_path: Path) -> None:
+    assert re.fullmatch(r"judges \d+\.\d+.*\n", judges("--version", folder=tmp_path).stdout)
+
+
+def test_no_file_of_the_project_holds_a_path_of_one_machine_or_somebody_s_key() -> None:
+    private = re.compile(r"/(?:home|Users|root|work)/\w|sk-[A-Za-z0-9]{16}|C:\\\\Users")
+    for folder in ("judges", "calibration", "tests", "benchmarks", ".ci"):
+        for path in (ROOT / folder).rglob("*"):
+            if (
+                path.is_file()
+                and path.suffix in {".py", ".md", ".toml", ".jsonl", ".txt", ""}
+                and path != Path(__file__)
+            ):
+                found = private.search(path.read_text(encoding="utf-8"))
+                assert found is None, f"{path}: {found}"

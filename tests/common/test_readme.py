@@ -1,0 +1,84 @@
+"""Each example of the README runs, and prints what the README says it prints."""
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.command import EXAMPLE, ROOT, environment
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = [(match[1], match[2]) for match in re.finditer(r"^```(\w+)\n(.*?)^```", README, re.MULTILINE | re.DOTALL)]
+PYTHON = [code for kind, code in BLOCKS if kind == "python"]
+CONSOLE = [code for kind, code in BLOCKS if kind == "console"]
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that looks like a checkout to the examples, where they may write."""
+    folder = tmp_path_factory.mktemp("checkout")
+    shutil.copytree(EXAMPLE, folder / "judges" / "example")
+    return folder
+
+
+def test_there_are_examples_of_every_kind() -> None:
+    assert len(PYTHON) >= 3
+    assert len(CONSOLE) >= 3
+    assert {kind for kind, _ in BLOCKS} <= {"python", "console", "json", "toml", "text"}
+
+
+def test_the_python_examples_run_one_after_the_other(checkout: Path) -> None:
+    code = "\n".join(PYTHON)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=checkout, env=environment(), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    promised = re.findall(r"^print\(.*\)  # (.*)$", code, re.MULTILINE)
+    assert promised
+    assert done.stdout.splitlines() == promised
+
+
+def commands(block: str) -> list[tuple[str, str]]:
+    """Each command of a block, lines that go on joined, and the output shown below it."""
+    found: list[tuple[str, str]] = []
+    for line in block.replace("\\\n", "").splitlines():
+        if line.startswith("$ "):
+            found.append((line[2:], ""))
+        else:
+            command, output = found[-1]
+            found[-1] = (command, f"{output}{line}\n")
+    return found
+
+
+def test_the_commands_run_and_print_what_is_shown(checkout: Path) -> None:
+    for command, shown in (pair for block in CONSOLE for pair in commands(block)):
+        words = shlex.split(command, comments=True)
+        if words[0] == "make":
+            if words[1] != "demo" or shutil.which("make") is None or not (ROOT / ".venv" / "installed").exists():
+                continue
+            done = subprocess.run(["make", "demo"], cwd=ROOT, capture_output=True, check=False)
+        elif words[0] == "judges":
+            done = subprocess.run(
+                [sys.executable, "-m", "judges", *words[1:]],
+                cwd=checkout,
+                env=environment(),
+                capture_output=True,
+                check=False,
+            )
+        else:
+            assert words[0] in ("git", "cd", "pip"), f"the README shows a command that nobody tries: {command}"
+            continue
+        printed = done.stdout.decode("utf-8")
+        assert done.returncode == 0, (command, done.stderr)
+        expected = "\n".join(map(str.rstrip, shown.rstrip().splitlines()))
+        pattern = re.escape(expected).replace(re.escape("[...]"), ".*")
+        assert not expected or re.fullmatch(pattern, printed.rstrip(), re.DOTALL), (command, printed)
+
+
+def test_every_link_to_a_file_leads_somewhere() -> None:
+    for target in re.findall(r"\]\(([^)#:]+)\)", README):
+        assert (ROOT / target).exists(), target
