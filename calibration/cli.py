@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from judges.cli.output import Column, data, figure, note, number, printable, table, write_json
+from judges.cli.output import Column, data, figure, note, number, table, write_json
 from judges.errors import InputError
+from judges.printable import printable
 
 if TYPE_CHECKING:
     from calibration.audit import Audit, View

@@ -8,11 +8,12 @@ from typing import Annotated
 
 import typer
 
-from judges.cli.output import Exit, data, note, printable
+from judges.cli.output import Exit, data, note
 from judges.cli.read import export, show
 from judges.cli.run import run
 from judges.errors import JudgesError, ServiceError
 from judges.plugins import installed
+from judges.printable import printable
 
 __all__ = ["main"]
 

@@ -6,7 +6,6 @@ the line around.
 
 import re
 import sys
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -19,6 +18,7 @@ import orjson
 
 from judges.engine.progress import Counts
 from judges.figures import Figure
+from judges.printable import TURNS_TEXT, printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -33,14 +33,12 @@ __all__ = [
     "json_line",
     "note",
     "number",
-    "printable",
     "table",
     "width",
     "write_json",
 ]
 
 _PLAIN_WIDTH = 160
-_TURNS_TEXT = frozenset("\u061c\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff")
 
 
 class Exit(IntEnum):
@@ -56,28 +54,6 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
-def printable(text: str, width: int | None = None) -> str:
-    """`text` as one line that a terminal shows as it is: white space folded, control characters written out.
-
-    Args:
-        text: Any text.
-        width: Cut to so many characters, the last of them an ellipsis.
-    """
-    line = " ".join(text.split()) if width is None else " ".join(text[: 8 * width].split())
-    if width is not None and len(line) > width:
-        line = line[: width - 1].rstrip() + "…"
-    if line.isascii() and line.isprintable():
-        return line
-    return "".join(_visible(character) for character in line)
-
-
-def _visible(character: str) -> str:
-    if character in _TURNS_TEXT or unicodedata.category(character) in ("Cc", "Cs", "Cn", "Co"):
-        code = ord(character)
-        return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-    return character
-
-
 def data(text: str = "") -> None:
     """One line on standard output."""
     print(text)
@@ -88,7 +64,7 @@ def note(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-_UNSHOWN = re.compile("[\x7f-\x9f" + "".join(sorted(_TURNS_TEXT)) + "]")
+_UNSHOWN = re.compile("[\x7f-\x9f" + "".join(sorted(TURNS_TEXT)) + "]")
 
 
 def _json(value: object, option: int) -> str:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from judges.cli.output import Column, data, figure, json_line, note, number, printable, table, width, write_json
+from judges.cli.output import Column, data, figure, json_line, note, number, table, width, write_json
 from judges.errors import InputError
+from judges.printable import printable
 from judges.verdict import Abstained, ClaimVerdict, Evidence, Failed, Judgement, Verdict
 
 if TYPE_CHECKING:

@@ -11,11 +11,12 @@ from typing import Annotated
 import typer
 
 from judges.case import Case, Part
-from judges.cli.output import Exit, TerminalProgress, note, printable
+from judges.cli.output import Exit, TerminalProgress, note
 from judges.cli.read import print_summary
 from judges.criterion import Criterion
 from judges.errors import InputError
 from judges.fingerprint import fingerprint
+from judges.printable import printable
 
 __all__ = ["run"]
 

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from judges.case import Case, Part
-from judges.datasets.source import Invalid, Row, format_of, opened, readable, shown
+from judges.datasets.source import Invalid, Row, format_of, opened, readable
 from judges.errors import InputError
 from judges.fingerprint import Json
+from judges.printable import printable
 
 if TYPE_CHECKING:
     from judges.datasets.records import Door
@@ -89,7 +90,7 @@ def _read(
                 on_invalid(case)
             elif (line := first_seen.setdefault(case.id, row.line)) != row.line:
                 message = (
-                    f'`id` "{shown(case.id, 40)}" is already that of {row.unit} {line};'
+                    f'`id` "{printable(case.id, 40)}" is already that of {row.unit} {line};'
                     " map another field with --map id=FIELD, or number the cases with --map id=@line"
                 )
                 on_invalid(row.invalid(message, "id"))

@@ -6,9 +6,10 @@ from typing import BinaryIO, cast
 
 import orjson
 
-from judges.datasets.source import REPAIR, Invalid, Record, Row, numbered_lines, shown, without_bom
+from judges.datasets.source import REPAIR, Invalid, Record, Row, numbered_lines, without_bom
 from judges.errors import InputError
 from judges.fingerprint import Json
+from judges.printable import printable
 
 __all__ = ["NotJson", "kind_of", "parse", "read_document", "read_either", "read_lines"]
 
@@ -81,9 +82,9 @@ def kind_of(value: object) -> str:
         case bool():
             return "true" if value else "false"
         case int() | float():
-            return f"a number ({shown(repr(value), 30)})"
+            return f"a number ({printable(repr(value), 30)})"
         case str():
-            return f'text ("{shown(value, 40)}")'
+            return f'text ("{printable(value, 40)}")'
         case list():
             return "a list"
         case _:
@@ -149,7 +150,7 @@ def _reason(error: orjson.JSONDecodeError, text: bytes | str) -> str:
     else:
         reason = error.msg.partition(": line ")[0]
     where = f"column {error.colno}" if error.lineno == 1 else f"line {error.lineno}, column {error.colno}"
-    return shown(f"{reason} ({where})", 160)
+    return printable(f"{reason} ({where})", 160)
 
 
 def _depth(value: Json) -> int:

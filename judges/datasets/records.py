@@ -13,10 +13,11 @@ from pydantic_core import ErrorDetails
 
 from judges.case import Case, Context, Part, Turn
 from judges.datasets.jsonl import kind_of
-from judges.datasets.source import REPAIR, Invalid, Record, shown
+from judges.datasets.source import REPAIR, Invalid, Record
 from judges.errors import InputError
 from judges.fields import MISSING, find
 from judges.fingerprint import Json
+from judges.printable import printable
 
 __all__ = ["TARGETS", "CaseRecord", "Door"]
 
@@ -194,8 +195,8 @@ class Door:
         if not self._unmet:
             return None
         path, field = next(iter(self._unmet.items()))
-        there = ", ".join(f"`{shown(name, 40)}`" for name in _nearest(path, self._met_first)[:12])
-        return f"no record has `{shown(path)}`, mapped to {field}; the first one has {there or 'no fields'}"
+        there = ", ".join(f"`{printable(name, 40)}`" for name in _nearest(path, self._met_first)[:12])
+        return f"no record has `{printable(path, 80)}`, mapped to {field}; the first one has {there or 'no fields'}"
 
     def _taken(self, record: Record) -> tuple[dict[str, object], dict[str, Json], dict[str, str], str | None]:
         """The fields of the case, the rest, what the record calls each field, and a second name for one of them."""
@@ -236,9 +237,9 @@ class Door:
         path = self._mapped.get(field)
         name = path if path is not None else "answers.b" if field == "rival" else field
         numbering = f", or number the cases with --map id={LINE}" if field == "id" else ""
-        source = "" if path is None else f" (--map {field}={shown(path)})"
+        source = "" if path is None else f" (--map {field}={printable(path, 80)})"
         target = "answers.b" if field == "rival" else field
-        message = f"`{shown(name)}` is missing{source}; map another field with --map {target}=FIELD{numbering}"
+        message = f"`{printable(name, 80)}` is missing{source}; map another field with --map {target}=FIELD{numbering}"
         return record.invalid(message, name)
 
 
@@ -249,7 +250,7 @@ def _checked(fields: Mapping[str, str]) -> dict[str, str]:
     for target, path in fields.items():
         if target not in _FIELDS:
             nearest = ", ".join(_nearest(target, TARGETS))
-            raise InputError(f"--map {shown(target)}=...: `{shown(target)}` is no field of a case; there are {nearest}")
+            raise InputError(f"--map: `{printable(target, 80)}` is no field of a case; there are {nearest}")
         field = _FIELDS[target]
         if not path:
             raise InputError(f"--map {target}=: name the field to take it from: --map {target}=FIELD")
@@ -294,4 +295,4 @@ def _refused(record: Record, error: ErrorDetails, names: Mapping[str, str]) -> I
         case _:
             what = f"is {kind_of(found)}, not text or an object with `text`"
     remedy = REPAIR if inner else f"map another field with --map {field}=FIELD"
-    return record.invalid(f"`{shown(path, 120)}` {what}; {remedy}", path)
+    return record.invalid(f"`{printable(path, 120)}` {what}; {remedy}", path)

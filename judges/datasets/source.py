@@ -14,6 +14,7 @@ from typing import BinaryIO, TypeAlias, cast
 
 from judges.errors import InputError
 from judges.fingerprint import Json
+from judges.printable import printable
 
 __all__ = [
     "FORMATS",
@@ -25,7 +26,6 @@ __all__ = [
     "numbered_lines",
     "opened",
     "readable",
-    "shown",
     "without_bom",
 ]
 
@@ -82,12 +82,6 @@ def _where(source: str, line: int, unit: str) -> str:
     return f"{source}:{line}" if unit == "line" else f"{source}: {unit} {line}"
 
 
-def shown(text: str, limit: int = 80) -> str:
-    """`text` as a message may print it: one line, no control characters, at most `limit` characters."""
-    escaped = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text[: limit + 1])
-    return escaped if len(escaped) <= limit else f"{escaped[: limit - 3]}..."
-
-
 def format_of(source: str | Path | BinaryIO, override: str | None) -> str | None:
     """One of `FORMATS`; None where nothing tells: a stream, or a file without a suffix.
 
@@ -96,7 +90,7 @@ def format_of(source: str | Path | BinaryIO, override: str | None) -> str | None
     """
     if override is not None:
         if override not in FORMATS:
-            raise InputError(f"`{shown(override)}` is not a format; choose one of {', '.join(FORMATS)}")
+            raise InputError(f"`{printable(override, 80)}` is not a format; choose one of {', '.join(FORMATS)}")
         return override
     if source == "-" or not isinstance(source, str | Path):
         return None
@@ -107,7 +101,7 @@ def format_of(source: str | Path | BinaryIO, override: str | None) -> str | None
         return None
     if (known := _SUFFIXES.get(suffixes[-1])) is None:
         raise InputError(
-            f"{shown(str(source), 200)}: no format is known by the suffix `{shown(suffixes[-1])}`;"
+            f"{printable(str(source), 200)}: no format is known by the suffix `{printable(suffixes[-1], 80)}`;"
             f" name it with --format: {', '.join(FORMATS)}"
         )
     return known
@@ -129,12 +123,12 @@ def opened(source: str | Path | BinaryIO) -> Generator[tuple[BinaryIO, str], Non
             raise InputError("standard input: there is none; name a file")
         yield stream, "standard input"
     elif isinstance(source, str | Path):
-        name = shown(str(source), 200)
+        name = printable(str(source), 200)
         with _open_file(Path(source), name) as stream:
             yield stream, name
     else:
         given: object = getattr(source, "name", None)
-        yield source, shown(given, 200) if isinstance(given, str) else "stream"
+        yield source, printable(given, 200) if isinstance(given, str) else "stream"
 
 
 def readable(rows: Iterator[Row], name: str) -> Iterator[Row]:
@@ -142,7 +136,7 @@ def readable(rows: Iterator[Row], name: str) -> Iterator[Row]:
     try:
         yield from rows
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{name}: can't be read: {shown(str(error), 120)}") from error
+        raise InputError(f"{name}: can't be read: {printable(str(error), 120)}") from error
 
 
 def numbered_lines(stream: BinaryIO, name: str) -> Iterator[tuple[int, bytes]]:
@@ -181,4 +175,4 @@ def _open_file(path: Path, name: str) -> BinaryIO:
         if directory:
             raise InputError(f"{name}: is a directory; name a file in it") from error
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise InputError(f"{name}: can't be opened: {shown(reason, 120)}") from error
+        raise InputError(f"{name}: can't be opened: {printable(reason, 120)}") from error

@@ -9,9 +9,10 @@ from datetime import date, time
 from typing import Any, BinaryIO, Protocol, cast
 
 from judges.datasets.jsonl import NotJson, parse
-from judges.datasets.source import REPAIR, Invalid, Record, Row, numbered_lines, shown
+from judges.datasets.source import REPAIR, Invalid, Record, Row, numbered_lines
 from judges.errors import InputError
 from judges.fingerprint import Json
+from judges.printable import printable
 
 __all__ = ["read_delimited", "read_parquet"]
 
@@ -53,7 +54,9 @@ def read_delimited(
                     f"{name}:{begin}: a quote that opens in this row is never closed; close it, and double each"
                     ' quote inside a quoted cell ("")'
                 ) from error
-            complaint = f"can't be taken apart into cells: {shown(str(error))}; put cells that hold quotes in quotes"
+            complaint = (
+                f"can't be taken apart into cells: {printable(str(error), 80)}; put cells that hold quotes in quotes"
+            )
         if (flaw := lines.take_flaw()) is not None:
             complaint = flaw
         if header is None:
@@ -103,7 +106,7 @@ def read_parquet(stream: BinaryIO, name: str) -> Iterator[Row]:
                 else:
                     yield Record(name, number, values, "row")
     except (arrow.ArrowException, ValueError) as error:  # a name that is not UTF-8 is only a ValueError
-        raise InputError(f"{name}: is not Parquet that can be read: {shown(str(error), 120)}") from error
+        raise InputError(f"{name}: is not Parquet that can be read: {printable(str(error), 120)}") from error
 
 
 class _Lines:
@@ -141,7 +144,8 @@ def _checked_header(cells: list[str], name: str, delimiter: str) -> list[str]:
     _refuse_doubles(cells, name)
     if len(cells) == 1 and (others := [other for other in ",;\t" if other != delimiter and other in cells[0]]):
         raise InputError(
-            f"{name}: its header is one column, `{shown(cells[0])}`; if {shown(others[0])} separates its cells,"
+            f"{name}: its header is one column, `{printable(cells[0], 80)}`;"
+            f" if {printable(repr(others[0]), 80)} separates its cells,"
             f" {'choose --format tsv' if others[0] == chr(9) else 'save it with commas'}"
         )
     return cells
@@ -150,7 +154,7 @@ def _checked_header(cells: list[str], name: str, delimiter: str) -> list[str]:
 def _refuse_doubles(columns: list[str], name: str) -> None:
     doubled = next((column for index, column in enumerate(columns) if column in columns[:index]), None)
     if doubled is not None:
-        raise InputError(f"{name}: two columns are called `{shown(doubled)}`; rename one")
+        raise InputError(f"{name}: two columns are called `{printable(doubled, 80)}`; rename one")
 
 
 def _unpacked(record: Record, columns: list[str]) -> Row:
@@ -161,7 +165,7 @@ def _unpacked(record: Record, columns: list[str]) -> Row:
                 record.values[column] = parse(cell)
             except NotJson as error:
                 message = (
-                    f"`{shown(column)}` begins like a JSON list or object but is none: {error};"
+                    f"`{printable(column, 80)}` begins like a JSON list or object but is none: {error};"
                     ' write it as JSON: ["...", "..."]'
                 )
                 return record.invalid(message, column)
@@ -182,7 +186,7 @@ def _batch_rows(batch: _Batch) -> Iterator[dict[str, Json] | str]:
         rows = [{name: _plain(value) for name, value in row.items()} for row in batch.to_pylist()]
     except (ValueError, ArithmeticError, LookupError, NotImplementedError) as error:
         if len(batch) == 1:
-            yield shown(str(error), 120)
+            yield printable(str(error), 120)
             return
         for index in range(len(batch)):
             yield from _batch_rows(batch.slice(index, 1))

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judges import Figure
-from judges.cli.output import Column, figure, json_line, number, printable, table, write_json
+from judges.cli.output import Column, figure, json_line, number, table, write_json
 from judges.figures import undefined
+from judges.printable import printable
 
 BAD = {"Cc", "Cs", "Cn", "Co"}
 
