@@ -18,10 +18,42 @@ from pathlib import Path
 from random import Random
 from time import perf_counter
 
-WORDS = (
-    "backup folder server device account password plan month limit storage upload sync pause restore version file link"
-    " share team owner member role invoice refund region network laptop phone setting menu button page report export"
-).split()
+WORDS = [
+    "backup",
+    "folder",
+    "server",
+    "device",
+    "account",
+    "password",
+    "plan",
+    "month",
+    "limit",
+    "storage",
+    "upload",
+    "sync",
+    "pause",
+    "restore",
+    "version",
+    "file",
+    "link",
+    "share",
+    "team",
+    "owner",
+    "member",
+    "role",
+    "invoice",
+    "refund",
+    "region",
+    "network",
+    "laptop",
+    "phone",
+    "setting",
+    "menu",
+    "button",
+    "page",
+    "report",
+    "export",
+]
 
 PLAIN = """
 import asyncio, json, sys

@@ -30,7 +30,6 @@ FAITHFULNESS = Criterion(
         )
     ),
     description="Does each claim of the answer follow from the passages, and from nothing else?",
-    background=(Part.QUESTION, Part.HISTORY),
 )
 
 ANSWER_RELEVANCE = Criterion(
@@ -46,7 +45,6 @@ ANSWER_RELEVANCE = Criterion(
         )
     ),
     description="Does the answer address the question, whether or not it is right?",
-    background=(Part.HISTORY,),
 )
 
 CORRECTNESS = Criterion(
@@ -62,7 +60,6 @@ CORRECTNESS = Criterion(
         )
     ),
     description="Does the answer say what a reference answer says?",
-    background=(Part.QUESTION, Part.HISTORY),
 )
 
 COMPLETENESS = Criterion(
@@ -78,7 +75,6 @@ COMPLETENESS = Criterion(
         )
     ),
     description="Does the answer contain each claim of the reference answer?",
-    background=(Part.QUESTION, Part.HISTORY),
 )
 
 CONTEXT_RELEVANCE = Criterion(
@@ -94,7 +90,6 @@ CONTEXT_RELEVANCE = Criterion(
         )
     ),
     description="Does each passage help to answer the question?",
-    background=(Part.HISTORY,),
 )
 
 CONTEXT_RECALL = Criterion(
@@ -110,7 +105,6 @@ CONTEXT_RECALL = Criterion(
         )
     ),
     description="Do the passages hold each claim of the reference answer?",
-    background=(Part.QUESTION, Part.HISTORY),
 )
 
 CRITERIA: Mapping[str, Criterion] = MappingProxyType(

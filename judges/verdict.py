@@ -59,7 +59,7 @@ class Abstained:
     """The criterion doesn't apply to this case, or the judge declines to say."""
 
     reason: str
-    """A short code: `no_contexts`, `no_references`, `no_question`, `no_answer`, `no_claims`, ..."""
+    """A short code: `no_contexts`, `no_references`, `no_question`, `no_answer`, `no_claims`, `no_words`, ..."""
     detail: str = ""
 
 
