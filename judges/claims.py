@@ -17,6 +17,8 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
+from judges.phrases import EMOJI, bare, is_filler, is_refusal, is_yes_or_no
+
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
@@ -87,8 +89,9 @@ class SentenceSplitter:
         fragment   no letter and no digit: emoji, dots
         markup     bullets, numbers of list items, bars of tables, fences, HTML tags, marks of emphasis
 
-    Fillers and refusals are known in English, Catalan, French and Romanian, whatever the language of the case. What the
-    rules don't know is a claim. A Thai, Lao or Tibetan paragraph may be one claim: its sentences bear no mark.
+    A bare "Yes." belongs to the sentence after it. Fillers and refusals are known in English, Catalan, French and
+    Romanian, whatever the language of the case. What the rules don't know is a claim. A Thai, Lao or Tibetan paragraph
+    may be one claim: its sentences bear no mark.
     """
 
     lang: str = "en"
@@ -385,7 +388,7 @@ def _stretches(text: str) -> Iterator[tuple[int, int, bool]]:
         last = len(text.rstrip())
         cuts.update(match.end() for match in _HARD_BREAK.finditer(text))
         cuts.update(match.start() for match in _ITEM.finditer(text))
-        cuts.update(match.end() for match in _COLON_LINE.finditer(text) if _FILLER.fullmatch(_bare(match[0])))
+        cuts.update(match.end() for match in _COLON_LINE.finditer(text) if is_filler(_bare(match[0])))
         for match in _BOLD_LINE.finditer(text):
             cuts.update(match.span())
             if match.end() < last:
@@ -476,6 +479,8 @@ _ABBREVIATIONS = {
 _ABBREVIATED = {
     code: re.compile(rf"(?:\A|[\s(«“\"'’])(?:{names})\.\Z", re.IGNORECASE) for code, names in _ABBREVIATIONS.items()
 }
+_LONGEST_YES = 12
+"""Characters of the longest "yes", with spaces and emphasis around it."""
 _NUMBER = re.compile(r"\s*[*_]*(?:\d{1,9}|[A-Za-z])[.)][*_]*\Z")
 _CLOSING = re.compile(rf"[.!?…。！？{_CLOSERS}]")
 _EXCLAIMED = re.compile(r"(?:!|[.!?…,][\"'”’»)]{1,2})\Z")
@@ -492,6 +497,7 @@ def _goes_on(text: str, left: int, cut: int, following: int, code: str) -> bool:
         not body
         or not tail.strip("*_~ ")
         or (cut - left <= _REACH and _NUMBER.match(tail))
+        or (cut - left <= _LONGEST_YES and is_yes_or_no(bare(tail)))
         or (abbreviated and abbreviated.search(tail))
         or (_CLOSING.match(body) and not _WORD.search(body))
         or (body[0] in "([【⁰¹²³⁴⁵⁶⁷⁸⁹" and _REFERENCES.fullmatch(body))
@@ -515,8 +521,7 @@ def _segmenter() -> Callable[[str, str], list[str]]:
 
 # --- What a sentence is ---------------------------------------------------------------------------------------------
 
-_EMOJI = "\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d"
-_QUESTION = re.compile(rf"(?:[?？؟፧⁇⁈⁉‽][!！?？]*|[Ͱ-Ͽἀ-῿][\s»”)]?;)[\s*_~{_EMOJI}]*\Z")
+_QUESTION = re.compile(rf"(?:[?？؟፧⁇⁈⁉‽][!！?？]*|[Ͱ-Ͽἀ-῿][\s»”)]?;)[\s*_~{EMOJI}]*\Z")
 _LEAD_IN = re.compile(r"(?<![\u0530-\u058f])[:：][*_~\s]*\Z")  # in Armenian a colon is a full stop
 _SOURCES = re.compile(
     rf"(?:\W*(?:sources?|references?|citations?|fonts?|referències|références|surs[ăae]|referințe)\s?:)?"
@@ -548,13 +553,16 @@ def _reason(body: str) -> str | None:
     if len(body) <= _LONGEST_PHRASE:
         if not body.startswith("http") and _SOURCES.fullmatch(body):
             return "citation"
-        bare = _bare(body)
-        if _FILLER.fullmatch(bare):
+        sentence = _bare(body)
+        if is_filler(sentence):
             return "filler"
-        refusal = _REFUSAL.match(bare)
-        if refusal and not _BUT.search(bare, refusal.end()):
+        if is_refusal(sentence):
             return "refusal"
     return "question" if _QUESTION.search(end) else None
+
+
+def _bare(body: str) -> str:
+    return bare(_CITATIONS.sub("", body) if "[" in body or "【" in body else body)
 
 
 def _unwrapped(body: str) -> tuple[int, int]:
@@ -575,147 +583,3 @@ def _unwrapped(body: str) -> tuple[int, int]:
             right -= len(mark)
     inner = body[left:right]
     return right - len(inner.lstrip()), left + len(inner.rstrip())
-
-
-# --- Fillers and refusals -------------------------------------------------------------------------------------------
-
-_SAME = {ord("’"): "'", ord("ş"): "ș", ord("ţ"): "ț", ord("Ş"): "ș", ord("Ţ"): "ț", ord("*"): None}
-_ENDING = re.compile(rf"[\s!.…_~:：{_EMOJI}]+\Z")
-
-
-def _bare(sentence: str) -> str:
-    """A sentence in small letters, without citations, emphasis and full stop, and with one kind of apostrophe."""
-    bare = _CITATIONS.sub("", sentence) if "[" in sentence or "【" in sentence else sentence
-    return _ENDING.sub("", bare.translate(_SAME).lower().lstrip(" \t_~"))
-
-
-def _phrases(lines: str, **names: str) -> str:
-    """A pattern from one phrase a line.
-
-    Groups are as in regular expressions; `…` stands for a few words, `<name>` for the pattern of that name.
-    """
-    phrases = "|".join(line.strip() for line in lines.strip().split("\n")).replace("(", "(?:")
-    phrases = phrases.replace("…", r"[^:,;.!?]{0,80}")
-    for name, pattern in names.items():
-        phrases = phrases.replace(f"<{name}>", pattern)
-    return f"(?:{phrases})"
-
-
-_YES = _phrases("""
-    (yes, )?(sure( thing)?|of course|certainly|absolutely|definitely)|ok(ay)?|alright|great|no problem
-    (great|good|excellent) question|you're welcome|hello( there)?|hi( there)?|thank(s| you)( for …)?
-    (és )?clar( que sí)?|i tant|(sí, )?per descomptat|naturalment|evidentment|d'acord|de res|cap problema
-    (molt )?bona pregunta|hola|bon dia|gràcies( per …)?
-    (oui, )?bien sûr|bien entendu|certainement|absolument|avec plaisir|très bien|volontiers|de rien|pas de problème
-    (bonne|excellente|très bonne) question|bonjour|merci( (pour|de) …)?
-    (da, )?(sigur|desigur|bineînțeles|cu siguranță)|cu plăcere|în regulă|nicio problemă
-    (o )?(foarte )?bună întrebare|bună( ziua)?|salut|mulțumesc( pentru …)?
-""")
-_HERE_IS = _phrases("""
-    here('s| is| are)|below (is|are)|(i'll|i will|let me) (explain|summari[sz]e|list|help)
-    (aquí|a continuació),? (tens|teniu|té|hi ha|et|us|li|trobaràs|trobareu|trobarà)
-    voici|voilà|ci-dessous
-    iată|mai jos (găsiți|găsești|este|sunt)|aici (este|sunt)
-""")
-# With no "Sure" before it, "here is" may tell something: "Here is where the river ends".
-_HERE_IS_ANSWER = _phrases(r"""
-    here('s| is| are) what i (found|know|have)
-    here('s| is| are) (an?|the|some|your|my) ([\w-]+ ){0,3}(answers?|summary|overview|lists?|breakdown|information)
-    here('s| is| are) (an?|the|some|your|my) ([\w-]+ ){0,3}(details|response|explanation|steps|results?|comparison)
-    (aquí|a continuació),? (tens|teniu|té|hi ha|trobaràs|trobareu|trobarà) (el que he trobat|\w+ (resum|resposta))
-    (aquí|a continuació),? (tens|teniu|té|hi ha|trobaràs|trobareu|trobarà) \w+ (llista|informació|passos|detalls)
-    (això|aquest) és el que he trobat
-    (voici|voilà) (ce que j'ai trouvé|(un|une|la|le|les|votre) ([\w-]+ )?(résumé|aperçu|réponse|liste|explication))
-    (voici|voilà) les ([\w-]+ )?(informations|étapes|détails|résultats)
-    iată (ce am găsit|(un |o )?(rezumat(ul)?|list[ăa]|răspuns(ul)?|informațiile|pașii|detaliile))
-""")
-_ASK_ME = _phrases("""
-    (please )?(just )?(let me know|feel free to (ask|reach)|i'm (here|happy|glad)|i'd be (happy|glad)|ask away)…
-    (please )?(don't|do not) hesitate to (ask|reach)…
-    no dub(tis|teu|ti) (en|a) (preguntar|dir|demanar|consultar)…|digue'm…|fes-m'ho …|avisa'm…|s[oó]c aquí…|estic aquí…
-    n'hésite[zs]? (surtout )?pas( à (me|m'|poser|demander)…)?|je suis (là|à)…|je reste…|(dites|dis|faites|fais)-…
-    nu ezita(ți)? să (întreb|mă |pui|puneți)…|(spune|spuneți|anunță|anunțați)-m…|sunt aici…
-""")
-_GOODBYE = _phrases(
-    r"""
-    (i )?hope (this|that|it)( \w+){0,2} helps?( …)?|good luck( …)?|have an? (great|nice|good|lovely|wonderful) \w+
-    (please )?(feel free|don't hesitate|do not hesitate) to (ask|reach out|let me know|get in touch)( …)?
-    (please )?(just )?let me know (if|whether|what|how|should) …
-    if you( still)? (have|need|want) (\w+ ){0,3}(questions?|help|assistance|information|details|else)…,? <ask me>
-    if there('s| is) anything else…,? <ask me>
-    (i'm |i am )?(always )?(happy|glad|here) to (help|assist)( …)?
-    espero (que|haver)…(ajud|útil|serve)…|que (vagi bé|tinguis un bon dia)
-    no dub(tis|teu|ti) (en|a) (preguntar|contactar-me|consultar-me|demanar|dir-m'ho|escriure'm)( …)?
-    si (tens|teniu|té|necessit(es|eu|a)|vols|voleu) (\w+ ){0,3}(preguntes|dubtes|ajuda|informació)…,? <ask me>
-    (digue'm|digueu-me|fes-m'ho saber|avisa'm) si …
-    j'espère …(aid|util|serv|répon)…|je reste à (votre|ta) disposition( …)?|bonne (journée|soirée|chance)( …)?
-    n'hésite[zs]? (surtout )?pas à (me|m'|poser|demander|revenir)( |…)
-    si (vous|tu) (avez|as|souhaitez|veux|voulez) …(questions?|aide|informations?|précisions?|détails?)…,? <ask me>
-    (dites|dis|faites|fais)-(le-)?moi (savoir )?si …
-    sper (că|să)…(ajut|util|folos)…|o zi (bună|frumoasă)( …)?|mult succes( …)?
-    nu ezita(ți)? să (întreb|mă |ne |pui|puneți|ceri|cereți)…
-    dacă (mai )?(ai|aveți|vrei|doriți) (\w+ ){0,3}(întrebări|ajutor|informații|nelămuriri|detalii)…,? <ask me>
-    (spune-mi|spuneți-mi|anunță-mă|anunțați-mă) dacă …
-    """,
-    **{"ask me": _ASK_ME},
-)
-_FILLER = re.compile(
-    _phrases(
-        """
-        <yes>([,!.–—-]? *<here is> …)?
-        <here is answer>…
-        (<yes>[,!.] )?<goodbye>
-        """,
-        **{"yes": _YES, "here is answer": _HERE_IS_ANSWER, "here is": _HERE_IS, "goodbye": _GOODBYE},
-    )
-)
-
-_SORRY = _phrases("""
-    (i'm|i am|we're|we are) (very |so |really )?sorry|sorry|unfortunately|(my )?apologies|i apologi[sz]e
-    ho sento|em sap greu|lamentablement|malauradament
-    (je suis )?désolée?|malheureusement|je regrette
-    (îmi|ne) pare rău|din păcate|scuze
-""")
-_DOCUMENTS = _phrases("""
-    (the|these|none of the|no) (provided|given|supplied|available|retrieved) (documents?|contexts?|passages?|sources?)
-    (the|these|none of the|no) (provided|given|supplied|available|retrieved) (texts?|information|search results)
-    (the|these|none of the|no) (documents?|information|texts?|sources?) (provided|given|available|i have)
-    (the|these|none of the|no) (contexts?|passages?|documents|sources|search results)( provided| given| above| i have)?
-""")
-_REFUSE = _phrases(
-    r"""
-    (i|we) (\w+ )?(do not|don't|did not|didn't|can't|cannot|can not|couldn't|could not) (\w+ly )?<find>
-    (i'm|i am|i was|we're|we are|we were) (not able|unable) to|i wasn't able to|(i'm|i am) not (sure|certain)
-    (i|we) (do not|don't) have (\w+ ){0,3}(information|info|data|details|access|context|answer|knowledge)
-    (i have )?no idea$|unanswerable$|n/a$|unknown$|no answer( found| available)?$|(not enough|insufficient) information$
-    <documents> (do not|don't|does not|doesn't|did not|didn't) (\w+ly )?<say>
-    <documents> (contains?|provides?|gives?|mentions?|has|have) no |(there is|there's) no … in <documents>
-    (jo )?no ho sé|no sé (la|quin|què|com|on|quan|si|per)|no tinc (ni )?idea|no he (trobat|pogut)
-    no (ho |us |et |li )?(puc|podem) (respon|contest|ajud|propor|confirm|determin|dir|trob|saber|donar)
-    no (tinc|tenim|dispos[oe]m?) (d'|de )?(\w+ ){0,3}(informació|dades|accés|resposta)
-    (els|les|la|el|aquests|cap) (documents?|context|passatges?|fonts?|informació)( \w+)? no <diu>
-    je ne (le |la |les )?sais pas|je n'en sais rien|(je|nous) ne (dispos|trouv|connai|parven|parvien)\w+ (pas|aucun)
-    je ne (vous |te |le |la )?(peux|puis) (\w+ )?pas (vous |te |y )?(répond|aid|fourn|confirm|détermin|dire|trouv|donn)
-    (je n'ai|nous n'avons) (pas (pu|trouvé|assez|suffisamment|d'information|accès|la réponse)|trouvé aucun|aucune idée)
-    je ne suis pas (en mesure|capable|sûr|certain)
-    (les|le|la|ces|aucun des) (documents?|contextes?|passages?|sources?|informations?)( \w+)? ne <dit>\w* (pas|aucun)
-    (eu )?nu știu|nu sunt sigur|nu (dețin|dispun de|găsesc) |nu am (găsit|informații|suficient|destul|acces|date|putut)
-    nu (vă |te |îți )?(pot|putem) (să )?(vă |te |îți )?(răspund|ajut|ofer|confirm|spun|găsi|determin)
-    (documentele|documentul|contextul|pasajele|sursele|informațiile)( \w+)? nu <spune>
-    """,
-    find=_phrases("know|find|see|answer|help|assist|provide|determine|confirm|say|tell|access|identify|verify|comply"),
-    say=_phrases(
-        "contain|mention|provide|specify|say|state|include|answer|address|give|indicate|cover|discuss|explain"
-    ),
-    diu=_phrases("conten|conté|esment|diu|inclo|especifi|proporcion|respon|indi"),
-    dit=_phrases("contien|mentionn|précis|indiqu|fourni|donn|dis|perme|répond"),
-    spune=_phrases("conțin|menționea|specific|spun|preciz|includ|ofer|indic"),
-    documents=_DOCUMENTS,
-)
-_REFUSAL = re.compile(
-    rf"(?:{_SORRY}(?:,? (?:but|però|mais|dar))?,? )?(?:as an ai[^,;]{{0,30}}, )?"
-    rf"(?:(?:based on|according to|from) [^,:;]{{1,60}}, )?{_REFUSE}|{_SORRY}\Z"
-)
-_BUT = re.compile(
-    r"[;:—]|\b(?:but|however|although|though|except|però|encara que|mais|cependant|toutefois|dar|însă|totuși)\b"
-)

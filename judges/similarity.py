@@ -69,6 +69,10 @@ class Overlap:
     """The claim's words that the window lacks, as they were written, heaviest first."""
     opposed: tuple[str, ...] = ()
     """The claim's words that are negated on one side only."""
+    absent: tuple[str, ...] = ()
+    """The claim's numbers that are nowhere in the passage."""
+    share: float = 0.0
+    """The score before the penalties."""
 
 
 class Passage:
@@ -181,7 +185,7 @@ def best_overlap(
         found = _search(wanted, passages[index], span, penalty, -bound)
         if (-found.score, index) < (-best.score, chosen):
             best, chosen = found, index
-    return chosen, _explain(wanted, passages[chosen], best)
+    return chosen, _explain(wanted, passages[chosen], best, penalty)
 
 
 def _bound(wanted: _Wanted, passage: Passage, penalty: float) -> float:
@@ -266,15 +270,18 @@ def _any_within(blocks: Sequence[int], begin: int, end: int) -> bool:
     return at < len(blocks) and blocks[at] < end
 
 
-def _explain(wanted: _Wanted, passage: Passage, found: _Found) -> Overlap:
+def _explain(wanted: _Wanted, passage: Passage, found: _Found, penalty: float) -> Overlap:
     """Names the words behind a score, and the stretch of the passage."""
     start, end, held = _narrow(wanted, passage, found)
     tokens = wanted.tokens
     missing: list[list[int]] = []  # weight, start, end
-    opposed: list[str] = []
+    opposed: dict[str, None] = {}
+    absent: dict[str, None] = {}
     for key, first, last in zip(tokens.keys, tokens.starts, tokens.ends, strict=True):
         if key in found.opposed:
-            opposed.append(tokens.text[first:last])
+            opposed[tokens.text[first:last]] = None
+        if key in wanted.numbers and key not in passage.rarity:
+            absent[tokens.text[first:last]] = None
         if key in held:
             continue
         weight = _breadth(key) * passage.rarity.get(key, passage.rarest)
@@ -285,7 +292,8 @@ def _explain(wanted: _Wanted, passage: Passage, found: _Found) -> Overlap:
             missing.append([weight, first, last])
     missing.sort(key=lambda stretch: -stretch[0])
     words = dict.fromkeys(tokens.text[first:last] for _, first, last in missing)
-    return Overlap(found.score, start, end, tuple(words), tuple(dict.fromkeys(opposed)))
+    share = found.score / penalty ** (bool(opposed) + bool(absent))
+    return Overlap(found.score, start, end, tuple(words), tuple(opposed), tuple(absent), min(share, 1.0))
 
 
 def _narrow(wanted: _Wanted, passage: Passage, found: _Found) -> tuple[int, int, AbstractSet[str]]:

@@ -281,17 +281,20 @@ def _texts(case: Case, part: Part) -> list[_Text]:
 
 
 def _rationale(overlap: Overlap, *, opposed: bool) -> str:
-    """One line: the share, and the words behind what it lacks."""
-    line = f"covers {overlap.score:.2f}"
-    if overlap.missing:
-        line += "; not found: " + ", ".join(printable(word, _NAME_LENGTH) for word in overlap.missing[:_NAMED])
-        if len(overlap.missing) > _NAMED:
-            line += f" and {len(overlap.missing) - _NAMED} more"
+    """One line: the share, what counts against it, and the words behind what it lacks."""
+    line = f"covers {overlap.share:.2f}"
+    if opposed and overlap.absent:
+        line += f", but nowhere is there {_named(overlap.absent)}"
     if opposed and overlap.opposed:
-        line += "; negated on one side only: " + ", ".join(
-            printable(word, _NAME_LENGTH) for word in overlap.opposed[:_NAMED]
-        )
+        line += f", but negated on one side only: {_named(overlap.opposed)}"
+    if overlap.missing:
+        line += f"; not found: {_named(overlap.missing)}"
     return line
+
+
+def _named(words: Sequence[str]) -> str:
+    names = ", ".join(printable(word, _NAME_LENGTH) for word in words[:_NAMED])
+    return names if len(words) <= _NAMED else f"{names} and {len(words) - _NAMED} more"
 
 
 def _ordinal(text: _Text) -> str:

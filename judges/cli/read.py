@@ -206,9 +206,9 @@ def _show_case(row: "Row", threshold: float | None, *, json: bool) -> None:
         if judgement is not None and isinstance(judgement.outcome, Verdict):
             verdict = judgement.outcome
             for claim in verdict.claims:
-                _show_claim(case, claim, cut)
-            if verdict.evidence is not None:
-                data(f"    in {_where(verdict.evidence)}: “{printable(_quote(case, verdict.evidence), _QUOTE_LENGTH)}”")
+                _show_claim(case, claim, cut, said=verdict.rationale)
+            if verdict.evidence is not None and not verdict.claims:
+                _show_evidence(case, verdict.evidence)
 
 
 def _verdict_line(judgement: Judgement | None, cut: float) -> str:
@@ -217,19 +217,23 @@ def _verdict_line(judgement: Judgement | None, cut: float) -> str:
     match judgement.outcome:
         case Verdict(score=score, rationale=rationale):
             word = "passes" if score >= cut else "fails"
-            return f"{score:.2f}, {word} at {cut:g}" + (f" – {printable(rationale)}" if rationale else "")
+            return f"{score:.2f}, {word} at {cut:g}" + (f": {printable(rationale)}" if rationale else "")
         case Abstained(reason=reason, detail=detail):
             return f"abstained: {printable(detail or reason)}"
         case Failed(error=error, message=message):
             return f"failed: {printable(error)}: {printable(message)}"
 
 
-def _show_claim(case: "Case", claim: ClaimVerdict, cut: float) -> None:
+def _show_claim(case: "Case", claim: ClaimVerdict, cut: float, *, said: str) -> None:
     data(f"  {'+' if claim.score >= cut else '-'} {claim.score:.2f}  {printable(claim.text)}")
-    if claim.rationale:
+    if claim.rationale and claim.rationale != said:
         data(f"          {printable(claim.rationale)}")
     if claim.evidence is not None:
-        data(f"          in {_where(claim.evidence)}: “{printable(_quote(case, claim.evidence), _QUOTE_LENGTH)}”")
+        _show_evidence(case, claim.evidence)
+
+
+def _show_evidence(case: "Case", evidence: Evidence) -> None:
+    data(f"          in {_where(evidence)}: “{printable(_quote(case, evidence), _QUOTE_LENGTH)}”")
 
 
 def _where(evidence: Evidence) -> str:

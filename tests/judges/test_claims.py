@@ -610,3 +610,20 @@ def test_libraries_load_only_when_they_are_needed() -> None:
         "splitter.split('- Paris'); assert 'markdown_it' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "claims"),
+    [
+        ("Yes. We store the passphrase.", ["Yes. We store the passphrase."]),
+        ("**No.** It is gone. It stays so.", ["**No.** It is gone.", "It stays so."]),
+        ("Sí. Es pot recuperar.", ["Sí. Es pot recuperar."]),
+        ("Non ! C'est perdu.", ["Non ! C'est perdu."]),
+        ("Da. Se poate.", ["Da. Se poate."]),
+        ("Yes.", ["Yes."]),
+        ("Oui", ["Oui"]),
+        ("- Yes.\n- No.", ["Yes.", "No."]),
+    ],
+)
+def test_a_bare_yes_belongs_to_the_sentence_after_it(text: str, claims: list[str]) -> None:
+    assert [claim.text for claim in SentenceSplitter().split(text).claims] == claims

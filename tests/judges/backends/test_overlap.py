@@ -106,13 +106,13 @@ def test_each_claim_is_looked_for_in_the_best_passage_and_window() -> None:
 def test_a_rationale_is_one_line_and_names_what_weighs_most() -> None:
     case = Case(id="a", answer="The bridge opened in Norway in 1932", contexts=(Context("the bridge opened in 1923"),))
     found = verdict(case, FAITHFULNESS)
-    assert found.rationale == f"covers {found.score:.2f}; not found: 1932, Norway"
+    assert found.rationale == f"covers {found.score / 0.3:.2f}, but nowhere is there 1932; not found: 1932, Norway"
     assert "\n" not in verdict(BRIDGE, FAITHFULNESS).rationale
 
 
 def test_a_rationale_names_a_negation_on_one_side() -> None:
     case = Case(id="a", answer="It is supported", contexts=(Context("It is not supported"),))
-    assert verdict(case, FAITHFULNESS).rationale == "covers 0.30; negated on one side only: supported"
+    assert verdict(case, FAITHFULNESS).rationale == "covers 1.00, but negated on one side only: supported"
 
 
 def test_the_reference_that_fits_best_counts_and_is_named() -> None:
