@@ -501,7 +501,7 @@ def _mend(text: str, shapes: str, base: str, columns: _Columns, *, every_order: 
             if not key:
                 dropped.add(index)
                 continue
-        if len(key) > 1 or not index or not key.isalpha():
+        if len(key) > 1 or not index or not key.isalpha() or index - 1 in runs:
             continue
         before, apart = keys[index - 1], shapes[ends[index - 1] : start]
         if apart == "." and (head == index - 1 or (len(before) == 1 and before.isalpha())):
@@ -597,9 +597,15 @@ def _fold(raw: str) -> str:
     """The key of a word, or of one letter: forms, cases and spellings that read the same give the same key.
 
     On top of NFKC_Casefold: Turkish dotless i is i, as its capital is I; Romanian cedillas are commas below; Arabic
-    vowel signs, the stretching of letters and Hebrew points go, since a text may or may not write them.
+    vowel signs, the stretching of letters and Hebrew points go, since a text may or may not write them. A digit is its
+    value, in whatever script.
     """
-    return "".join(filter(_is_written, _fold_forms(raw))).strip(" ·")
+    written = "".join(filter(_is_written, _fold_forms(raw))).strip(" ·")
+    return written if written.isascii() else "".join(map(_digit, written))
+
+
+def _digit(character: str) -> str:
+    return str(unicodedata.decimal(character)) if character.isdecimal() else character
 
 
 _SPELLINGS = str.maketrans({"ı": "i", "ş": "ș", "ţ": "ț"})
@@ -609,7 +615,7 @@ def _fold_forms(raw: str) -> str:
     folded = unicodedata.normalize("NFD", raw)
     for _ in range(2):
         folded = unicodedata.normalize("NFKC", folded.casefold())
-    return folded.replace("i\u0307", "i").translate(_SPELLINGS)
+    return unicodedata.normalize("NFC", folded.replace("i\u0307", "i").translate(_SPELLINGS))
 
 
 def _is_written(character: str) -> bool:

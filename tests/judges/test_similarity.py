@@ -2,7 +2,7 @@ import math
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from judges.similarity import BLOCK, SHORTEST_WINDOW, Overlap, Passage, best_overlap, is_blank, tokenise
@@ -293,6 +293,8 @@ def test_a_further_passage_never_lowers_a_score(claim: str, passages: list[str],
 
 
 @given(claim=st.one_of(TEXT, WORDS), passage=st.one_of(TEXT, WORDS))
+@example(claim="가.A", passage="")
+@example(claim="é٣s", passage="")
 @settings(max_examples=200)
 def test_composed_and_decomposed_text_score_the_same(claim: str, passage: str) -> None:
     composed = unicodedata.normalize("NFC", claim), unicodedata.normalize("NFC", passage)
