@@ -263,6 +263,8 @@ async def evaluate(
 def _distinct(cases: Iterable[Case]) -> Iterator[Case]:
     seen: set[str] = set()
     for case in cases:
+        if not isinstance(case, Case):  # pyright: ignore[reportUnnecessaryIsInstance]  # a path, say
+            raise InputError(f"{case!r:.100} is no Case; read a file with judges.load(path)")
         if case.id in seen:
             raise InputError(f"two cases have the id `{case.id}`; give each its own")
         seen.add(case.id)

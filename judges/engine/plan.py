@@ -61,8 +61,15 @@ def assign(criteria: Sequence[Criterion], judges: Sequence[Judge]) -> tuple[Assi
     """Every criterion with every judge, criteria first.
 
     Raises:
-        InputError: There is none of either, two share a name, or a judge doesn't support a criterion.
+        InputError: There is none of either, one is something else, two share a name, or a judge doesn't support a
+            criterion.
     """
+    for criterion in criteria:
+        _expect(criterion, Criterion, "criterion", "judges.FAITHFULNESS, or a Criterion of your own")
+    for judge in judges:
+        _expect(
+            judge, Judge, "judge", "an object with name, fingerprint, supports and judge, such as TokenOverlapJudge()"
+        )
     if not criteria or not judges:
         raise InputError("nothing to judge: at least one criterion and one judge are needed")
     for kind, names in (("criteria", [c.name for c in criteria]), ("judges", [j.name for j in judges])):
@@ -80,6 +87,11 @@ def assign(criteria: Sequence[Criterion], judges: Sequence[Judge]) -> tuple[Assi
         for criterion in criteria
         for judge in judges
     )
+
+
+def _expect(found: object, kind: type, name: str, remedy: str) -> None:
+    if isinstance(found, type) or not isinstance(found, kind):
+        raise InputError(f"{found!r:.100} is no {name}; give {remedy}")
 
 
 def key_of(case: Case, assignment: Assignment, replicate: int) -> str:

@@ -1,6 +1,7 @@
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -222,3 +223,31 @@ def test_evaluate_can_be_awaited() -> None:
 def test_less_than_one_of_anything_is_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(InputError, match="1 or more"):
         evaluate_sync(make_cases(1), ANSWERED, CountingJudge(), **wrong)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    ("cases", "criteria", "judges", "message"),
+    [
+        ("cases.jsonl", ANSWERED, CountingJudge(), r"'c' is no Case; read a file with judges.load\(path\)"),
+        ([{"id": "a"}], ANSWERED, CountingJudge(), "is no Case"),
+        ([make_case(1)], "faithfulness", CountingJudge(), "is no criterion; give judges.FAITHFULNESS"),
+        ([make_case(1)], ANSWERED, "overlap", "is no judge; give an object with name"),
+        ([make_case(1)], ANSWERED, CountingJudge, "is no judge"),
+        ([make_case(1)], [], CountingJudge(), "at least one criterion"),
+    ],
+    ids=str,
+)
+def test_something_else_than_cases_criteria_and_judges_is_refused(
+    cases: Any,
+    criteria: Any,
+    judges: Any,
+    message: str,
+) -> None:
+    with pytest.raises(InputError, match=message):
+        evaluate_sync(cases, criteria, judges)
+
+
+def test_no_cases_give_no_judgements(out: Path | None) -> None:
+    results = evaluate_sync([], ANSWERED, CountingJudge(), out=out)
+    assert len(results) == 0
+    assert results.to_records() == []

@@ -81,7 +81,7 @@ class LineSplitter:
 
     fingerprint: str = "lines@1"
 
-    def split(self, text: str, lang: str | None = None) -> Any:  # noqa: ANN401
+    def split(self, text: str, lang: str | None = None) -> Any:
         raise NotImplementedError
 
 
