@@ -10,6 +10,7 @@ from judges.verdict import Abstained, Failed, Judgement, Verdict
 __all__ = ["Results", "judgement_record"]
 
 _ROWS_SHOWN = 20
+_NARROW = 'style="text-align:left;white-space:nowrap"'
 
 
 def judgement_record(judgement: Judgement) -> dict[str, Any]:
@@ -53,14 +54,16 @@ class Results(Sequence[Judgement]):
         return [judgement_record(judgement) for judgement in self]
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{name}</th>" for name in ("case", "criterion", "judge", "score", "why"))
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in _cells(judgement)) + "</tr>"
-            for judgement in self[:_ROWS_SHOWN]
-        )
+        head = "".join(f"<th {_NARROW}>{name}</th>" for name in ("case", "criterion", "judge", "score", "why"))
+        body = "".join(f"<tr>{_html_cells(judgement)}</tr>" for judgement in self[:_ROWS_SHOWN])
         rest = len(self) - _ROWS_SHOWN
         more = f"<p>and {rest:,} more</p>" if rest > 0 else ""
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def _html_cells(judgement: Judgement) -> str:
+    *named, why = map(escape, _cells(judgement))
+    return "".join(f"<td {_NARROW}>{cell}</td>" for cell in named) + f'<td style="text-align:left">{why}</td>'
 
 
 def _cells(judgement: Judgement) -> tuple[str, str, str, str, str]:
