@@ -1,11 +1,7 @@
-"""Worked examples of two raters, with the values they must have. `examples.json` names their sources."""
+"""The worked examples of two raters (section 1 of the specification)."""
 
-import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from math import sqrt
-from pathlib import Path
-from typing import Any, cast
 
 import pytest
 
@@ -28,36 +24,10 @@ from calibration.agreement import (
 )
 from calibration.confusion import binary_metrics, mcnemar, multiclass_metrics
 from calibration.tables import pair_labels, pairs_of_table
-from judges.figures import Figure
 from judges.intervals import ProportionMethod, proportion_of_counts, two_sided
+from support.examples import Example, Results, check, limits, load_examples
 
-Json = dict[str, Any]
-Results = Mapping[str, object]
 TABLE = "table_rows_gold_cols_judge"
-WRONG = ("wrong_if_", "invalid_", "must_not_equal_", "naive_", "p_if_wrongly_")
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    id: str
-    task: str
-    inputs: Json
-    params: Json
-    expected: Json
-    tol: float
-
-
-def load_examples() -> list[Example]:
-    text = (Path(__file__).parent / "examples.json").read_text(encoding="utf-8")
-    rows = cast("list[Json]", json.loads(text)["examples"])
-    return [
-        Example(row["id"], row["task"], row["inputs"], row.get("params", {}), row["expected"], row["tol"])
-        for row in rows
-    ]
-
-
-def limits(figure: Figure) -> list[float | None]:
-    return [figure.ci_low, figure.ci_high]
 
 
 def two_rater_table(example: Example) -> Results:
@@ -256,56 +226,7 @@ ADAPTERS: dict[str, Callable[[Example], Results]] = {
 }
 
 
-def check(expected: object, found: object, tol: float, where: str) -> None:
-    """Compare by the rules of the examples: numbers within `tol`, null is undefined, no wrong answer is given."""
-    if isinstance(expected, dict):
-        given = numbers(found)
-        for name, wanted in cast("Json", expected).items():
-            path = f"{where}.{name}"
-            if name.startswith(WRONG):
-                assert all(each != pytest.approx(wanted, abs=tol) for each in given), path
-            elif isinstance(found, Figure):
-                check_figure(name, wanted, found, tol, path)
-            else:
-                assert isinstance(found, Mapping)
-                check(wanted, cast("Results", found)[name], tol, path)
-    elif isinstance(expected, list):
-        assert found == pytest.approx(cast("list[float]", expected), abs=tol), where
-    elif isinstance(found, Figure):
-        check(expected, found.value, tol, where)
-    elif expected is None or isinstance(expected, str):
-        assert found == expected, where
-    else:
-        assert found == pytest.approx(expected, abs=tol), where
-
-
-def check_figure(name: str, wanted: object, found: Figure, tol: float, where: str) -> None:
-    match name:
-        case "value":
-            check(wanted, found.value, tol, where)
-            assert found.status == ("undefined" if wanted is None else "ok")
-        case "reason":
-            assert found.reason == wanted, where
-        case "flag":
-            assert wanted in found.flags, where
-        case "se_n":
-            check(wanted, found.se, tol, where)
-        case _:
-            pytest.fail(f"{where}: nothing compares {name}")
-
-
-def numbers(found: object) -> list[float]:
-    """Every number of a result."""
-    if isinstance(found, Figure):
-        return numbers([found.value, found.ci_low, found.ci_high])
-    if isinstance(found, Mapping):
-        return numbers(list(cast("Results", found).values()))
-    if isinstance(found, list):
-        return [number for each in cast("list[object]", found) for number in numbers(each)]
-    return [float(found)] if isinstance(found, int | float) else []
-
-
-EXAMPLES = load_examples()
+EXAMPLES = load_examples(1)
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=[example.id for example in EXAMPLES])
