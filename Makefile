@@ -24,12 +24,12 @@ demo: $(VENV)/installed
 	@$(BIN)/judges run judges/example/cases.jsonl --judge overlap \
 		--criterion faithfulness --criterion answer_relevance --criterion correctness --out runs/demo
 	@echo
-	@echo "What to try next:"
-	@echo "  $(BIN)/judges show runs/demo --worst 10     the lowest scores, and why"
-	@echo "  $(BIN)/judges show runs/demo --case en-10   one case: claims, verdicts, evidence"
-	@echo "  $(BIN)/judges show runs/demo --by lang      the summary by language, or any other field"
-	@echo "  $(BIN)/judges calibrate runs/demo --gold judges/example/labels.jsonl --label gold.correctness"
-	@echo "                                              how far this judge can be trusted"
+	@echo "What to try next: the lowest scores, one case, slices, and how far to trust this judge"
+	@echo "  $(BIN)/judges show runs/demo --worst 10"
+	@echo "  $(BIN)/judges show runs/demo --case en-10"
+	@echo "  $(BIN)/judges show runs/demo --by lang"
+	@echo "  $(BIN)/judges calibrate runs/demo --label gold.correctness \\"
+	@echo "      --gold judges/example/labels.jsonl"
 
 test: $(VENV)/installed-test
 	$(BIN)/python -m pytest

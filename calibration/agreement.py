@@ -17,7 +17,7 @@ Sources:
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -447,6 +447,8 @@ def _figure(
     if error.se == 0 and not perfect:
         also.append("zero_residual_variance")
         figure = _with_flags(figure, pairs, *also)
+    if interval is not None and interval not in get_args(KappaInterval):
+        raise ValueError(f"interval {interval!r} is not known; choose one of {', '.join(get_args(KappaInterval))}")
     chosen = interval or ("smoothed" if isinstance(weights, str) and weights == "none" else "bca")
     if perfect and chosen in {"bca", "percentile", "exact_bound"}:
         bound = perfect_agreement_bound(pairs.n if pairs.n_clusters is None else pairs.n_clusters, level=level)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from judges.cli.output import Column, data, figure, note, number, table, write_json
+from judges.cli.output import Column, data, figure, note, number, prose, table, write_json
 from judges.errors import InputError
 from judges.printable import printable
 
@@ -130,7 +130,7 @@ def _show(audit: "Audit", label: str, cluster: str | None) -> None:
         )
         data()
     for line in _notes(audit, cluster):
-        data(line)
+        prose(line, "  ")
 
 
 def _rows(view: "View") -> "list[list[str]]":
@@ -160,9 +160,8 @@ def _notes(audit: "Audit", cluster: str | None) -> "list[str]":
             else "the interval of kappa reaches 0: these labels don't show that the judge agrees more than chance would"
         )
     if cluster is not None and kappa.n_clusters is not None:
-        notes.append(
-            f"intervals allow for {kappa.n_clusters:,} groups by {cluster} (design effect {number(kappa.deff)})"
-        )
+        groups = f"{kappa.n_clusters:,} groups by {cluster}"
+        notes.append(f"intervals allow for {groups} (design effect of kappa {number(kappa.deff)})")
     notes += [f"careful: {_FLAGS[flag]}" for flag in kappa.flags if flag in _FLAGS]
     for count, what in (
         (pairs.unlabelled, "cases of the run have no label"),

@@ -31,7 +31,7 @@ class Positive:
             InputError: It is empty, or compares with something that is no number.
         """
         self.rule = rule.strip()
-        comparison = re.fullmatch(r"(>=|<=|>|<)\s*(.+)", self.rule)
+        comparison = re.fullmatch(r"(>=|<=|>|<)\s*(.*)", self.rule)
         self._compare: Callable[[float, float], bool] | None = None
         self._bound = 0.0
         self._names: frozenset[str] = frozenset()
@@ -128,9 +128,7 @@ def read_labels(path: Path, field: str, *, cluster: str | None = None) -> Labels
             unlabelled += 1
             continue
         if not isinstance(label, str | int | float):
-            raise InputError(
-                f"{where}: `{field}` is a {type(label).__name__}, not a label; name one value in it: {field}.…"
-            )
+            raise InputError(f"{where}: `{field}` holds several values; name one of them: {field}.…")
         text = str(label).lower() if isinstance(label, bool) else str(label)
         if labels.setdefault(case, text) != text:
             raise InputError(f"{where}: the case `{case}` has another label above; keep one")

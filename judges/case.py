@@ -1,9 +1,9 @@
 """A case: one answer to judge, with what it can be judged against."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, cast
 
 from judges.fields import MISSING, find
 from judges.fingerprint import Json
@@ -60,6 +60,26 @@ class Case:
     """Language of the case, as a BCP 47 tag (`ca`, `pt-BR`)."""
     extra: Mapping[str, Json] = field(default_factory=dict[str, Json])
     """Fields of the dataset that are not ours: for slices and labels."""
+
+    def complaint(self) -> str | None:
+        """What is wrong with the types of its fields; None if nothing is. Annotations alone stop nobody."""
+        texts = {"question": self.question, "answer": self.answer, "rival": self.rival, "lang": self.lang}
+        values: dict[str, object] = {name: text for name, text in texts.items() if text is not None}
+        for name, value in {"id": self.id, **values}.items():
+            if not isinstance(value, str):
+                return f"`{name}` is {value!r:.60}, not a text"
+        items: list[tuple[str, object, type]] = [
+            ("references", self.references, str),
+            ("contexts", self.contexts, Context),
+            ("history", self.history, Turn),
+        ]
+        for name, value, kind in items:
+            if isinstance(value, str) or not isinstance(value, Sequence):
+                return f"`{name}` is {value!r:.60}; give a tuple of {kind.__name__}"
+            for item in cast("Sequence[object]", value):
+                if not isinstance(item, kind):
+                    return f"`{name}` holds {item!r:.60}; give {kind.__name__} values"
+        return None
 
     def part(self, part: Part) -> Json:
         """One part as JSON-ready values: what identifies it."""

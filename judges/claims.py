@@ -504,6 +504,7 @@ def _goes_on(text: str, left: int, cut: int, following: int, code: str) -> bool:
         or (body[0].islower() and _EXCLAIMED.search(tail))
         or (tail[-1] in "」』”" and _QUOTE_GOES_ON.match(after))
         or (tail[-1] == "." and not after[0].isspace() and _within_name(tail.split()[-1], after))
+        or (tail[-1] == "." and "\u0e00" <= tail[-2:-1] <= "\u0eff")  # Thai and Lao: it abbreviates, and ends nothing
     )
 
 

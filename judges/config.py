@@ -25,7 +25,7 @@ def judge_named(name: str) -> Judge:
     if isinstance(found, type) or (callable(found) and not hasattr(found, "judge")):
         try:
             found = cast("Callable[[], object]", found)()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise InputError(f"judge `{name}`: can't be made ({type(error).__name__}: {error})") from error
     missing = [part for part in _JUDGE_HAS if not hasattr(found, part)]
     if missing:

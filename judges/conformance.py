@@ -8,6 +8,7 @@ from judges.case import Case, Context, Part, Turn
 from judges.criteria import CRITERIA
 from judges.criterion import Criterion
 from judges.engine.evaluate import outcome_of
+from judges.engine.pool import run_to_end
 from judges.errors import JudgesError
 from judges.judge import Judge
 from judges.verdict import Failed, Outcome, Verdict
@@ -77,7 +78,7 @@ def check_judge(
     if not problems:
         for criterion in asked:
             if judge.supports(criterion):
-                problems += asyncio.run(_behaviour(judge, criterion, list(cases or [_CASE]), repeatable=repeatable))
+                problems += run_to_end(_behaviour(judge, criterion, list(cases or [_CASE]), repeatable=repeatable))
     if problems:
         lines = "".join(f"\n  - {problem}" for problem in dict.fromkeys(problems))
         raise AssertionError(f"{type(judge).__name__} breaks promises of the judge protocol:{lines}")
@@ -101,7 +102,11 @@ def _shape(judge: Judge) -> Iterator[str]:
 def _supports(judge: Judge, criteria: list[Criterion], *, named: bool) -> Iterator[str]:
     served = False
     for criterion in criteria:
-        answer: object = judge.supports(criterion)
+        try:
+            answer: object = judge.supports(criterion)
+        except Exception as error:  # noqa: BLE001  what it raises is what we are here to tell
+            yield f"`supports({criterion.name})` failed: {type(error).__name__}: {error}"
+            continue
         if answer is not True and answer is not False:
             yield f"`supports({criterion.name})` gave {answer!r}; it should be True or False"
         served = served or bool(answer)

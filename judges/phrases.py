@@ -1,19 +1,26 @@
 """What assistants say without claiming anything: fillers and refusals, in English, Catalan, French and Romanian."""
 
 import re
+from unicodedata import normalize
 
 __all__ = ["EMOJI", "bare", "is_filler", "is_refusal", "is_yes_or_no"]
 
 EMOJI = "\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d"
 """Ranges of a class in a regular expression."""
 
-_SAME = {ord("’"): "'", ord("ş"): "ș", ord("ţ"): "ț", ord("Ş"): "ș", ord("Ţ"): "ț", ord("*"): None}
+_SAME = {ord("’"): "'", ord("*"): None}
 _ENDING = re.compile(rf"[\s!.…_~:：{EMOJI}]+\Z")
 
 
 def bare(sentence: str) -> str:
-    """A sentence in small letters, without emphasis and full stop, and with one kind of apostrophe."""
-    return _ENDING.sub("", sentence.translate(_SAME).lower().lstrip(" \t_~"))
+    """A sentence in small letters without accents, which many leave out, without emphasis and full stop."""
+    return _ENDING.sub("", _unaccented(sentence.translate(_SAME).lower()).lstrip(" \t_~"))
+
+
+def _unaccented(text: str) -> str:
+    if text.isascii():
+        return text
+    return "".join(letter for letter in normalize("NFD", text) if not "\u0300" <= letter <= "\u036f")
 
 
 def is_filler(sentence: str) -> bool:
@@ -37,7 +44,7 @@ def _phrases(lines: str, **names: str) -> str:
 
     Groups are as in regular expressions; `…` stands for a few words, `<name>` for the pattern of that name.
     """
-    phrases = "|".join(line.strip() for line in lines.strip().split("\n")).replace("(", "(?:")
+    phrases = "|".join(line.strip() for line in _unaccented(lines).strip().split("\n")).replace("(", "(?:")
     phrases = phrases.replace("…", r"[^:,;.!?]{0,80}")
     for name, pattern in names.items():
         phrases = phrases.replace(f"<{name}>", pattern)
@@ -51,7 +58,8 @@ _YES = _phrases("""
     (molt )?bona pregunta|hola|bon dia|gràcies( per …)?
     (oui, )?bien sûr|bien entendu|certainement|absolument|avec plaisir|très bien|volontiers|de rien|pas de problème
     (bonne|excellente|très bonne) question|bonjour|merci( (pour|de) …)?
-    (da, )?(sigur|desigur|bineînțeles|cu siguranță)|cu plăcere|în regulă|nicio problemă
+    (da, )?(sigur|desigur|bineînțeles|cu siguranță)|în regulă|nicio problemă
+    (da, )?cu (mare )?(plăcere|drag)( vă …| îți …)?
     (o )?(foarte )?bună întrebare|bună( ziua)?|salut|mulțumesc( pentru …)?
 """)
 _HERE_IS = _phrases("""
@@ -156,10 +164,10 @@ _REFUSE = _phrases(
     documents=_DOCUMENTS,
 )
 _REFUSAL = re.compile(
-    rf"(?:{_SORRY}(?:,? (?:but|però|mais|dar))?,? )?(?:as an ai[^,;]{{0,30}}, )?"
+    rf"(?:{_SORRY}(?:,? (?:but|pero|mais|dar))?,? )?(?:as an ai[^,;]{{0,30}}, )?"
     rf"(?:(?:based on|according to|from) [^,:;]{{1,60}}, )?{_REFUSE}|{_SORRY}\Z"
 )
 _BUT = re.compile(
-    r"[;:—]|\b(?:but|however|although|though|except|però|encara que|mais|cependant|toutefois|dar|însă|totuși)\b"
+    r"[;:—]|\b(?:but|however|although|though|except|pero|encara que|mais|cependant|toutefois|dar|insa|totusi)\b"
 )
-_YES_OR_NO = frozenset(("yes", "no", "yep", "nope", "sí", "oui", "non", "si", "da", "nu"))
+_YES_OR_NO = frozenset(("yes", "no", "yep", "nope", "oui", "non", "si", "da", "nu"))

@@ -74,6 +74,6 @@ def _imported(path: str, kind: str, name: str) -> object:
         found: object = import_module(module_name)
         for attribute in attributes.split("."):
             found = getattr(found, attribute)
-    except Exception as error:  # a module of the user's may raise anything when it is imported
+    except (Exception, SystemExit) as error:  # a module of the user's may raise anything when it is imported
         raise InputError(f"{kind} `{name}`: can't be imported ({type(error).__name__}: {error})") from error
     return found

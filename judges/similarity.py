@@ -435,9 +435,11 @@ _CUT = re.compile("[.,:;!]")
 
 _NEGATIONS: Mapping[str, frozenset[str]] = {
     "en": frozenset(["not", "no", "never", "none", "nobody", "nothing", "neither", "nor", "without", "cannot"]),
-    "ca": frozenset(["no", "mai", "res", "ningú", "sense", "ni", "tampoc"]),
+    "ca": frozenset(["no", "mai", "res", "ningú", "ningu", "sense", "ni", "tampoc"]),
     "fr": frozenset(["ne", "n", "pas", "jamais", "aucun", "aucune", "rien", "sans", "ni", "non"]),
-    "ro": frozenset(["nu", "n", "niciodată", "nici", "niciun", "nicio", "nimic", "nimeni", "fără"]),
+    "ro": frozenset(
+        ["nu", "n", "niciodată", "niciodata", "nici", "niciun", "nicio", "nimic", "nimeni", "fără", "fara"]
+    ),
 }
 _SCOPE: Final = 3
 """Words after a negation that it is taken to negate, within the clause."""

@@ -144,7 +144,12 @@ def summarise(judgements: Iterable[Judgement], *, threshold: float = 0.5) -> lis
     Args:
         judgements: Those of `evaluate`, say.
         threshold: A score at or above it is a pass.
+
+    Raises:
+        ValueError: The threshold is not from 0 to 1.
     """
+    if not 0 <= threshold <= 1:
+        raise ValueError(f"the threshold is {threshold}; give a number from 0 to 1")
     tallies: dict[tuple[str, str], _Tally] = {}
     clusters: dict[str, int] = {}
     for judgement in judgements:

@@ -4,11 +4,12 @@ import os
 import sys
 from importlib.metadata import version as version_of
 from io import TextIOWrapper
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, TextIO
 
 import typer
 
-from judges.cli.output import Exit, data, note
+from judges.cli.output import Exit, ReaderLeftError, data, note
 from judges.cli.read import export, show
 from judges.cli.run import run
 from judges.errors import JudgesError, ServiceError
@@ -49,7 +50,11 @@ app.command()(export)
 
 def _mount() -> None:
     """Add the commands that other packages bring: `calibrate` and its like."""
+    ours = {info.callback.__name__ for info in app.registered_commands if info.callback is not None}
     for point in installed("judges.commands"):
+        if point.name in ours:
+            note(f"judges: the command `{point.name}` of {point.value} is left out: it is called like one of ours")
+            continue
         try:
             command = point.load()
         except Exception as error:  # noqa: BLE001  a broken package must not take the other commands with it
@@ -60,6 +65,9 @@ def _mount() -> None:
 
 def main() -> None:
     """Run the command line and exit."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started us
+            setattr(sys, name, _nowhere())
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
@@ -68,12 +76,31 @@ def main() -> None:
     sys.exit(code if isinstance(code, int) else Exit.DONE)
 
 
+def _leave_output() -> None:
+    """Nothing more can be written: Python must not try again when it ends."""
+    sys.stdout = _nowhere()
+
+
+def _nowhere() -> TextIO:
+    return Path(os.devnull).open("w", encoding="utf-8")
+
+
 def _run() -> object:
     """The exit code. Wrong usage and Ctrl-C are Typer's to handle: 2 and 130."""
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
     except SystemExit as done:
         return done.code
+    except (ReaderLeftError, BrokenPipeError):
+        _leave_output()
+        return Exit.DONE
+    except OSError as error:  # files of the user's have their own messages: this is our own output
+        _leave_output()
+        note(f"judges: the output can't be written: {error.strerror or error}")
+        return Exit.WRONG_INPUT
     except JudgesError as error:
         note(f"judges: {printable(str(error))}")
         return Exit.SERVICE_STOPPED if isinstance(error, ServiceError) else Exit.WRONG_INPUT

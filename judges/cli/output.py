@@ -7,9 +7,11 @@ the line around.
 import re
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
 from shutil import get_terminal_size
+from textwrap import wrap
 from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
@@ -27,12 +29,15 @@ if TYPE_CHECKING:
 __all__ = [
     "Column",
     "Exit",
+    "ReaderLeftError",
     "TerminalProgress",
+    "counted",
     "data",
     "figure",
     "json_line",
     "note",
     "number",
+    "prose",
     "table",
     "width",
     "write_json",
@@ -54,14 +59,48 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
+class ReaderLeftError(Exception):
+    """Whoever read our standard output has gone (`| head`): there is nobody left to write for."""
+
+
 def data(text: str = "") -> None:
-    """One line on standard output."""
-    print(text)
+    """One line on standard output.
+
+    Raises:
+        ReaderLeftError: Nobody reads it any more.
+    """
+    try:
+        print(text)
+    except BrokenPipeError:
+        raise ReaderLeftError from None
 
 
 def note(text: str) -> None:
     """One line on standard error."""
-    print(text, file=sys.stderr)
+    with suppress(OSError):
+        print(text, file=sys.stderr)
+
+
+def prose(text: str, indent: str = "", *, head: str = "") -> None:
+    """A line of text on standard output; on a terminal cut between words where it is too narrow.
+
+    Args:
+        text: Made printable here.
+        indent: What the lines after the first begin with.
+        head: What the first line begins with.
+    """
+    line = printable(text)
+    if not sys.stdout.isatty():
+        data(head + line)
+        return
+    room = max(width(), 2 * len(indent) + 20)
+    for part in wrap(line, room, initial_indent=head, subsequent_indent=indent, break_on_hyphens=False) or [head]:
+        data(part)
+
+
+def counted(count: int, thing: str) -> str:
+    """`1 record`, `1,200 records`."""
+    return f"{count:,} {thing}" + ("" if count == 1 else "s")
 
 
 _UNSHOWN = re.compile("[\x7f-\x9f" + "".join(sorted(TURNS_TEXT)) + "]")
@@ -149,12 +188,12 @@ class TerminalProgress:
     def __enter__(self) -> Self:
         if self._shown:
             from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
             self._bar = Progress(
                 TextColumn("{task.description}"),
                 BarColumn(bar_width=30),
-                MofNCompleteColumn(),
+                TextColumn("{task.fields[done]}"),
                 TextColumn("{task.fields[rate]}"),
                 TimeRemainingColumn(),
                 TextColumn("{task.fields[failures]}"),
@@ -190,7 +229,8 @@ class TerminalProgress:
         if self._bar is None:
             return
         total = counts.total if counts is not None else None
-        fields: dict[str, Any] = {"rate": "", "failures": ""}
+        of_total = "" if total is None else f"/{total:,}"
+        fields: dict[str, Any] = {"done": f"{done:,}{of_total}", "rate": "", "failures": ""}
         if self._task is None or self._bar.tasks[-1].description != what:
             if self._task is not None:
                 self._bar.remove_task(self._task)

@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from judges.cli.output import Column, data, figure, json_line, note, number, table, width, write_json
+from judges.cli.output import (
+    Column,
+    counted,
+    data,
+    figure,
+    json_line,
+    note,
+    number,
+    prose,
+    table,
+    width,
+    write_json,
+)
 from judges.errors import InputError
 from judges.printable import printable
 from judges.verdict import Abstained, ClaimVerdict, Evidence, Failed, Judgement, Verdict
@@ -22,7 +34,9 @@ __all__ = ["export", "print_summary", "show"]
 
 _QUOTE_LENGTH = 300
 _CONTEXT_LENGTH = 200
+_UNDER_NAME = " " * 10
 _CELL_LENGTH = 90
+_SLICE_LENGTH = 32
 _NAME_WIDTH = 20
 _FIGURE_WIDTH = 20
 
@@ -52,7 +66,9 @@ def show(
     elif worst is not None:
         _show_worst(home, manifest, worst, json=json)
     else:
-        print_summary(home, manifest, by=by, threshold=threshold, json=json)
+        from judges.summary import summarise_run
+
+        print_summary(home, manifest, summarise_run(home, manifest, by=by, threshold=threshold), by=by, json=json)
 
 
 def _only(manifest: "Manifest", criterion: str) -> "Manifest":
@@ -66,12 +82,11 @@ def _only(manifest: "Manifest", criterion: str) -> "Manifest":
 
 
 def print_summary(
-    run: "Run", manifest: "Manifest", *, by: str | None = None, threshold: float | None = None, json: bool
+    run: "Run", manifest: "Manifest", rows: "list[SummaryRow]", *, by: str | None = None, json: bool
 ) -> None:
     """The summary of a run on standard output."""
-    from judges.summary import NO_SLICE, summarise_run
+    from judges.summary import NO_SLICE
 
-    rows = summarise_run(run, manifest, by=by, threshold=threshold)
     if json:
         write_json(
             {
@@ -91,7 +106,7 @@ def print_summary(
     else:
         _show_slices(rows, by)
     for line in _summary_notes(manifest, rows):
-        data(line)
+        prose(line, "  ")
     data(f"run folder: {run.path}")
 
 
@@ -132,7 +147,7 @@ def _show_slices(rows: "list[SummaryRow]", by: str) -> None:
             ],
             (
                 [
-                    row.slice or "",
+                    printable(row.slice or "", _SLICE_LENGTH),
                     f"{row.judged:,}",
                     f"{sum(row.abstained.values()):,}",
                     f"{sum(row.failed.values()):,}",
@@ -151,7 +166,7 @@ def _summary_notes(manifest: "Manifest", rows: list["SummaryRow"]) -> Iterator[s
     yield f"{manifest.cases:,} cases from {printable(manifest.source)}"
     yield f"[95% interval]; a score passes: {', '.join(cuts)}"
     if manifest.invalid:
-        yield f"{len(manifest.invalid):,} invalid records of the input are not among them"
+        yield f"not among them: {counted(len(manifest.invalid), 'invalid record')} of the input"
     for row in rows:
         name = row.criterion if row.slice is None else f"{row.criterion}, {printable(row.slice)}"
         if row.abstained and row.slice is None:
@@ -190,19 +205,18 @@ def _show_case(row: "Row", threshold: float | None, *, json: bool) -> None:
         write_json({"case": case.to_record(), "judgements": judgements})
         return
     data(f"case      {printable(case.id)}" + (f"  ({printable(case.lang)})" if case.lang else ""))
-    if case.question is not None:
-        data(f"question  {printable(case.question)}")
-    if case.answer is not None:
-        data(f"answer    {printable(case.answer)}")
+    for name, text in (("question", case.question), ("answer", case.answer), ("rival", case.rival)):
+        if text is not None:
+            prose(text, _UNDER_NAME, head=f"{name:<10}")
     for reference in case.references:
-        data(f"accepted  {printable(reference)}")
+        prose(reference, _UNDER_NAME, head="accepted  ")
     for place, context in enumerate(case.contexts, 1):
         named = f" ({printable(context.doc_id)})" if context.doc_id else ""
-        data(f"context {place}{named}: {printable(context.text, _CONTEXT_LENGTH)}")
+        prose(f"context {place}{named}: {printable(context.text, _CONTEXT_LENGTH)}", _UNDER_NAME)
     for work, judgement in row.judgements:
         cut = work.assignment.threshold if threshold is None else threshold
         data()
-        data(f"{work.assignment.criterion.name} by {work.assignment.judge}: {_verdict_line(judgement, cut)}")
+        prose(f"{work.assignment.criterion.name} by {work.assignment.judge}: {_verdict_line(judgement, cut)}", "  ")
         if judgement is not None and isinstance(judgement.outcome, Verdict):
             verdict = judgement.outcome
             for claim in verdict.claims:
@@ -225,15 +239,16 @@ def _verdict_line(judgement: Judgement | None, cut: float) -> str:
 
 
 def _show_claim(case: "Case", claim: ClaimVerdict, cut: float, *, said: str) -> None:
-    data(f"  {'+' if claim.score >= cut else '-'} {claim.score:.2f}  {printable(claim.text)}")
+    prose(claim.text, _UNDER_NAME, head=f"  {'+' if claim.score >= cut else '-'} {claim.score:.2f}  ")
     if claim.rationale and claim.rationale != said:
-        data(f"          {printable(claim.rationale)}")
+        prose(claim.rationale, _UNDER_NAME, head=_UNDER_NAME)
     if claim.evidence is not None:
         _show_evidence(case, claim.evidence)
 
 
 def _show_evidence(case: "Case", evidence: Evidence) -> None:
-    data(f"          in {_where(evidence)}: “{printable(_quote(case, evidence), _QUOTE_LENGTH)}”")
+    quote = printable(_quote(case, evidence), _QUOTE_LENGTH)
+    prose(f"in {_where(evidence)}: “{quote}”", _UNDER_NAME, head=_UNDER_NAME)
 
 
 def _where(evidence: Evidence) -> str:
@@ -268,6 +283,9 @@ def _show_worst(run: "Run", manifest: "Manifest", count: int, *, json: bool) -> 
     if json:
         write_json([judgement_record(judgement) for judgement in lowest])
         return
+    if not lowest:
+        data("the run has no verdict yet")
+        return
     columns = [Column("case"), Column("criterion"), Column("score", "right"), Column("why")]
     table(columns, ([j.case_id, j.criterion, number(j.score), _why(j)] for j in lowest))
     data()
@@ -296,9 +314,6 @@ def export(
     ] = _Format.JSONL,
 ) -> None:
     """Print every judgement of a run, in order of the cases."""
-    import csv
-    import sys
-
     from judges.engine.results import judgement_record
     from judges.engine.run import Run
 
@@ -308,10 +323,18 @@ def export(
         for judgement in home.stored(manifest):
             data(json_line(judgement_record(judgement)))
         return
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(["case", "criterion", "judge", "replicate", "outcome", "score", "claims", "why"])
+    data(_csv_line(["case", "criterion", "judge", "replicate", "outcome", "score", "claims", "why"]))
     for judgement in home.stored(manifest):
-        writer.writerow(_csv_row(judgement))
+        data(_csv_line(_csv_row(judgement)))
+
+
+def _csv_line(cells: list[Any]) -> str:
+    import csv
+    from io import StringIO
+
+    line = StringIO()
+    csv.writer(line, lineterminator="").writerow(cells)
+    return line.getvalue()
 
 
 def _csv_row(judgement: Judgement) -> list[Any]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -11,10 +11,10 @@ from typing import Annotated
 import typer
 
 from judges.case import Case, Part
-from judges.cli.output import Exit, TerminalProgress, note
+from judges.cli.output import Exit, TerminalProgress, counted, note
 from judges.cli.read import print_summary
 from judges.criterion import Criterion
-from judges.errors import InputError
+from judges.errors import InputError, JudgesError
 from judges.fingerprint import fingerprint
 from judges.printable import printable
 
@@ -37,7 +37,8 @@ def run(
         list[str] | None, typer.Option("--map", help="OURS=THEIRS: the field of the file that holds a field of ours.")
     ] = None,
     format_: Annotated[
-        str | None, typer.Option("--format", help="Format of the cases, where the file's name doesn't tell.")
+        str | None,
+        typer.Option("--format", help="jsonl, json, csv, tsv or parquet, where the file's name doesn't tell."),
     ] = None,
     reader: Annotated[str | None, typer.Option(help="package.module:function that reads the file into cases.")] = None,
     lang: Annotated[str | None, typer.Option(help="Language of cases that don't say theirs (ca, fr, pt-BR).")] = None,
@@ -51,7 +52,8 @@ def run(
         float, typer.Option(min=0, max=1, help="Exit with 3 when a larger share of judgements failed.")
     ] = 0.1,
     threshold: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Scores from here on pass, in the summary. Judges nothing again.")
+        float | None,
+        typer.Option(min=0, max=1, help="Scores from here on pass. Kept with the run; judges nothing again."),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
@@ -61,12 +63,17 @@ def run(
     from judges.engine.evaluate import judge_run
     from judges.engine.plan import assign
     from judges.engine.run import Manifest, Run
+    from judges.summary import summarise_run
 
     criteria = [criterion_named(name) for name in dict.fromkeys(criterion)]
     judges = [judge_named(name) for name in dict.fromkeys(judge)]
     assignments = assign(criteria, judges)
+    if threshold is not None:
+        assignments = tuple(replace(assignment, threshold=threshold) for assignment in assignments)
     fields = _fields(map_ or [])
     intake = _Intake(skip_invalid=skip_invalid)
+    if cases == "-" and format_ is None:
+        intake.hint = "; standard input is read as JSON Lines, other formats are named with --format"
     source = _reader(cases, reader, fields, format_, {c.hypothesis for c in criteria}, intake.refuse)
     if out is None:
         asked = [
@@ -87,7 +94,7 @@ def run(
         try:
             manifest = home.begin(
                 intake.admit(islice(source, limit), lang, progress.reading),
-                lambda count: Manifest(cases, assignments, replicates, count, tuple(intake.invalid)),
+                lambda count: Manifest(printable(cases), assignments, replicates, count, tuple(intake.invalid)),
             )
             intake.report(criteria)
             counts = asyncio.run(
@@ -99,13 +106,14 @@ def run(
     if counts.repaired:
         note("the last line of the ledger was cut off: it was removed, and that judgement made again")
     if counts.resumed:
-        note(
-            f"resumed: {counts.resumed:,} of {counts.total:,} judgements were there already, "
-            f"{counts.total - counts.resumed:,} made now"
-        )
-    print_summary(home, manifest, threshold=threshold, json=json)
-    if counts.failed > max_failed * counts.total:
-        note(f"judges: {counts.failed:,} of {counts.total:,} judgements failed; run the same command to try them again")
+        note(f"resumed: {counts.resumed:,} of {counts.total:,} judgements were there already, {counts.made:,} made now")
+    if counts.shared:
+        note(f"{counts.shared:,} judgements are those of other cases with the very same content")
+    rows = summarise_run(home, manifest)
+    print_summary(home, manifest, rows, json=json)
+    failed = sum(sum(row.failed.values()) for row in rows)
+    if failed > max_failed * counts.total:
+        note(f"judges: {failed:,} of {counts.total:,} judgements failed; run the same command to try them again")
         raise typer.Exit(Exit.TOO_MANY_FAILED)
 
 
@@ -115,6 +123,8 @@ class _Intake:
     def __init__(self, *, skip_invalid: bool) -> None:
         self.invalid: list[str] = []
         """The first so many complaints."""
+        self.hint = ""
+        """What else may be wrong when records are."""
         self._invalid = 0
         self._skip = skip_invalid
         self._present: set[Part] = set()
@@ -131,6 +141,7 @@ class _Intake:
         Raises:
             InputError: After the last case, if a record was refused and may not be skipped.
         """
+        count = 0
         for count, case in enumerate(cases, 1):
             progress(count)
             if len(self._present) < len(Part):
@@ -138,17 +149,22 @@ class _Intake:
             yield replace(case, lang=lang) if case.lang is None and lang is not None else case
         if self._invalid and not self._skip:
             self._list()
-            raise InputError(f"{self._invalid:,} invalid records, nothing was judged; --skip-invalid leaves them out")
+            found = counted(self._invalid, "invalid record")
+            raise InputError(f"{found}, nothing was judged; --skip-invalid leaves them out{self.hint}")
+        if not count:
+            raise InputError("no case was found, so nothing was judged")
 
-    def report(self, criteria: Iterable[Criterion]) -> None:
+    def report(self, criteria: Sequence[Criterion]) -> None:
         """Say what was left out, and what no case has though a criterion needs it."""
         if self._invalid:
-            note(f"skipped {self._invalid:,} invalid records:")
+            note(f"skipped {counted(self._invalid, 'invalid record')}:")
             self._list()
         for criterion in criteria:
             for part in (criterion.hypothesis, criterion.premise):
                 if part is not None and part not in self._present:
                     note(f"no case has `{part}`, which `{criterion.name}` needs; map a field with --map {part}=FIELD")
+        if Part.RIVAL in self._present and not any(Part.RIVAL in criterion.parts for criterion in criteria):
+            note("the cases are pairs, and only `answers.a` is judged; the other one with --map answer=answers.b")
 
     def _list(self) -> None:
         for complaint in self.invalid[:_INVALID_SHOWN]:
@@ -167,12 +183,23 @@ def _reader(
 ) -> Iterable[Case]:
     from judges.config import reader_named
     from judges.datasets import read_cases
+    from judges.engine.evaluate import checked
 
     if reader is None:
         return read_cases(cases, fields=fields, format=format_, required=required, on_invalid=on_invalid)
     if fields or format_:
         raise InputError("--map and --format are for our own readers; yours makes the cases itself")
-    return reader_named(reader)(Path(cases))
+    return checked(_made_by(reader, reader_named(reader), Path(cases)))
+
+
+def _made_by(name: str, reader: Callable[[Path], Iterable[Case]], path: Path) -> Iterator[Case]:
+    """What an application's reader makes; what it raises is the user's to mend."""
+    try:
+        yield from reader(path)
+    except JudgesError:
+        raise
+    except Exception as error:
+        raise InputError(f"reader `{name}`: failed on {path} ({type(error).__name__}: {error})") from error
 
 
 def _folder_name(cases: str, criteria: list[str], judges: list[str], digest: str) -> str:

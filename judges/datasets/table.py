@@ -89,7 +89,7 @@ def read_parquet(stream: BinaryIO, name: str) -> Iterator[Row]:
         arrow: Any = importlib.import_module("pyarrow")
         parquet: Any = importlib.import_module("pyarrow.parquet")
     except ImportError as error:
-        raise InputError(f"{name}: Parquet needs pyarrow; pip install 'judges-eval[parquet]'") from error
+        raise InputError(f"{name}: Parquet needs pyarrow: pip install pyarrow") from error
     try:
         file = parquet.ParquetFile(stream if stream.seekable() else io.BytesIO(stream.read()))
         schema = file.schema_arrow

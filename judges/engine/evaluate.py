@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from numbers import Real
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Protocol
 from judges.case import Case
 from judges.criterion import Criterion
 from judges.engine.plan import Assignment, Work, assign, plan
-from judges.engine.pool import for_each
+from judges.engine.pool import for_each, run_to_end
 from judges.engine.progress import Counts, Progress
 from judges.engine.results import Results
 from judges.engine.run import Manifest, Run
@@ -20,7 +19,7 @@ from judges.errors import Disposition, InputError, JudgesError
 from judges.judge import Judge
 from judges.verdict import Abstained, Failed, Judgement, Outcome, Verdict
 
-__all__ = ["WORKERS", "Store", "evaluate", "evaluate_sync", "judge_all", "judge_run", "outcome_of"]
+__all__ = ["WORKERS", "Store", "checked", "evaluate", "evaluate_sync", "judge_all", "judge_run", "outcome_of"]
 
 WORKERS = 8
 """Judgements under way at a time, unless told otherwise."""
@@ -128,11 +127,18 @@ async def outcome_of(judge: Judge, case: Case, criterion: Criterion, *, replicat
         if error.disposition is Disposition.STOP:
             raise
         return _failed(error)
-    except Exception as error:  # noqa: BLE001  an application's judge may raise anything; it costs this judgement only
+    except KeyboardInterrupt:
+        raise
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        return _failed(error)  # nobody cancelled us: it leaked from something the judge did
+    except BaseException as error:  # noqa: BLE001  an application's judge may raise anything; it costs this judgement only
         return _failed(error)
 
 
-def _failed(error: Exception) -> Failed:
+def _failed(error: BaseException) -> Failed:
     return Failed(type(error).__name__, " ".join(str(error).split())[:_MESSAGE_LENGTH])
 
 
@@ -237,11 +243,11 @@ async def evaluate(
         run = Run(out)
         with run.locked():
             manifest = run.begin(
-                _distinct(cases), lambda count: Manifest("(Python)", assignments, replicates=replicates, cases=count)
+                checked(cases), lambda count: Manifest("(Python)", assignments, replicates=replicates, cases=count)
             )
             await judge_run(run, manifest, by_name, workers=workers, progress=progress)
         return Results(run.stored(manifest))
-    kept = list(_distinct(cases))
+    kept = list(checked(cases))
     memory = _Memory()
     counts = Counts(total=len(kept) * len(assignments) * replicates)
     await judge_all(
@@ -260,11 +266,18 @@ async def evaluate(
     )
 
 
-def _distinct(cases: Iterable[Case]) -> Iterator[Case]:
+def checked(cases: Iterable[Case]) -> Iterator[Case]:
+    """The same cases, if they are what they should be. Files are checked at their own door; this is for made ones.
+
+    Raises:
+        InputError: One is no case, holds something else than texts, or has the id of another.
+    """
     seen: set[str] = set()
     for case in cases:
         if not isinstance(case, Case):  # pyright: ignore[reportUnnecessaryIsInstance]  # a path, say
             raise InputError(f"{case!r:.100} is no Case; read a file with judges.load(path)")
+        if complaint := case.complaint():
+            raise InputError(f"case {case.id!r:.100}: {complaint}")
         if case.id in seen:
             raise InputError(f"two cases have the id `{case.id}`; give each its own")
         seen.add(case.id)
@@ -285,28 +298,6 @@ def evaluate_sync(
 
     Arguments, result and errors are those of `evaluate`.
     """
-    work = evaluate(cases, criteria, judges, out=out, replicates=replicates, workers=workers, progress=progress)
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    loops: list[asyncio.AbstractEventLoop] = []
-
-    def run() -> Results:
-        with asyncio.Runner() as runner:
-            loops.append(runner.get_loop())
-            return runner.run(work)
-
-    with ThreadPoolExecutor(1, "judges") as thread:
-        ended = thread.submit(run)
-        try:
-            return ended.result()
-        except KeyboardInterrupt:
-            for loop in loops:
-                loop.call_soon_threadsafe(_cancel_all, loop)
-            raise
-
-
-def _cancel_all(loop: asyncio.AbstractEventLoop) -> None:
-    for task in asyncio.all_tasks(loop):
-        task.cancel()
+    return run_to_end(
+        evaluate(cases, criteria, judges, out=out, replicates=replicates, workers=workers, progress=progress)
+    )

@@ -15,7 +15,7 @@ import orjson
 from judges.errors import LedgerError
 from judges.verdict import Abstained, ClaimVerdict, Evidence, Failed, Judgement, Outcome, Verdict
 
-__all__ = ["Ledger", "decode", "encode", "lines"]
+__all__ = ["Ledger", "decode", "encode", "lines", "not_a_judgement"]
 
 _CHUNK = 1 << 16
 _OFTEN_EMPTY = frozenset({"rationale", "detail", "message", "claims"})
@@ -130,10 +130,13 @@ def _parse(line: bytes, where: str) -> dict[str, Any]:
         kinds = 0
         record = {}
     if kinds != 1:
-        raise LedgerError(
-            f"{where}: not a judgement; the file was changed or damaged: delete this line to judge it again"
-        )
+        raise LedgerError(not_a_judgement(where))
     return record
+
+
+def not_a_judgement(where: str) -> str:
+    """What to say of a line that can't be read."""
+    return f"{where}: not a judgement; the file was changed or damaged: delete this line to judge it again"
 
 
 def encode(judgement: Judgement) -> bytes:
@@ -193,12 +196,19 @@ def _present(value: Verdict | ClaimVerdict | Evidence | Abstained | Failed) -> d
 
 
 def decode(record: dict[str, Any]) -> Judgement:
-    """The judgement of a ledger's record."""
+    """The judgement of a ledger's record.
+
+    Raises:
+        ValueError, TypeError, KeyError: It isn't one.
+    """
     outcome: Outcome
     if "verdict" in record:
         fields = _with_evidence(record["verdict"])
         fields["claims"] = tuple(ClaimVerdict(**_with_evidence(claim)) for claim in fields.get("claims", ()))
         outcome = Verdict(**fields)
+        for score in (outcome.score, *(claim.score for claim in outcome.claims)):
+            if not 0 <= score <= 1:
+                raise ValueError(f"the score {score} is not from 0 to 1")
     elif "abstained" in record:
         outcome = Abstained(**record["abstained"])
     else:

@@ -44,7 +44,7 @@ class Assignment:
     def from_record(cls, record: dict[str, Any]) -> "Assignment":
         """The assignment that `to_record` wrote."""
         criterion = Criterion.from_record(record["criterion"])
-        return cls(criterion, record["judge"], record["judge_fingerprint"], record["threshold"])
+        return cls(criterion, record["judge"], record["judge_fingerprint"], float(record["threshold"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def assign(criteria: Sequence[Criterion], judges: Sequence[Judge]) -> tuple[Assi
             raise InputError(f"two {kind} are called `{twice[0]}`; give each its own name")
     for judge in judges:
         for criterion in criteria:
-            if not judge.supports(criterion):
+            if not _supports(judge, criterion):
                 raise InputError(
                     f"the judge `{judge.name}` can't judge `{criterion.name}`; choose another judge for it"
                 )
@@ -87,6 +87,13 @@ def assign(criteria: Sequence[Criterion], judges: Sequence[Judge]) -> tuple[Assi
         for criterion in criteria
         for judge in judges
     )
+
+
+def _supports(judge: Judge, criterion: Criterion) -> bool:
+    try:
+        return judge.supports(criterion)
+    except Exception as error:
+        raise InputError(f"the judge `{judge.name}`: supports() failed ({type(error).__name__}: {error})") from error
 
 
 def _expect(found: object, kind: type, name: str, remedy: str) -> None:

@@ -1,11 +1,12 @@
 """Does one thing to many items, a few at a time. Memory follows the number of workers, not the number of items."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from time import monotonic
-from typing import TypeVar
+from typing import Any, TypeVar
 
-__all__ = ["for_each"]
+__all__ = ["for_each", "run_to_end"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -25,6 +26,8 @@ async def for_each(
     `sink` is a plain function, so that no cancellation comes between a result and its sink. After the first exception
     no new item is begun; what is under way is finished and handed on, then the exception is raised as it is.
 
+    Once the caller is being cancelled no item is begun either: a function that blocks delays Ctrl-C by one call.
+
     A function that never waits for anything would keep the event loop from hearing Ctrl-C: so the workers pause for
     the loop a few times a second.
 
@@ -34,12 +37,13 @@ async def for_each(
     if workers < 1:
         raise ValueError("at least one worker is needed")
     source = iter(items)  # shared: each item goes to whichever worker is free
-    failures: list[Exception] = []
+    failures: list[BaseException] = []
+    caller = asyncio.current_task()
     last_breath = monotonic()
 
     async def work() -> None:
         nonlocal last_breath
-        while not failures:
+        while not failures and not (caller and caller.cancelling()):
             try:
                 item = next(source)
             except StopIteration:
@@ -49,7 +53,7 @@ async def for_each(
                 return
             try:
                 sink(await function(item))
-            except Exception as error:  # noqa: BLE001  raised below, when the others have finished
+            except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  raised below, when the others have finished
                 failures.append(error)
                 return
             if monotonic() - last_breath > _BREATH_SECONDS:
@@ -61,3 +65,31 @@ async def for_each(
             group.create_task(work())
     if failures:
         raise failures[0]
+
+
+def run_to_end(work: Coroutine[Any, Any, Result]) -> Result:
+    """Run a coroutine to its end: here, or in a thread of its own where an event loop runs already (a notebook)."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    def run() -> Result:
+        with asyncio.Runner() as runner:
+            loops.append(runner.get_loop())
+            return runner.run(work)
+
+    with ThreadPoolExecutor(1, "judges") as thread:
+        ended = thread.submit(run)
+        try:
+            return ended.result()
+        except KeyboardInterrupt:
+            for loop in loops:
+                loop.call_soon_threadsafe(_cancel_all, loop)
+            raise
+
+
+def _cancel_all(loop: asyncio.AbstractEventLoop) -> None:
+    for task in asyncio.all_tasks(loop):
+        task.cancel()

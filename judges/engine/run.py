@@ -3,7 +3,7 @@
     run.json        what was asked: criteria, judges, replicates, where the cases came from
     cases.jsonl     the cases, in order of input
     ledger.jsonl    the judgements, in order of completion; never rewritten, so it keeps those of earlier criteria too
-    lock            held while judging
+    .judges-lock    held while judging
 
 What is shown of a run is always made from all three: for each case of today, in order of input, the judgement that has
 the key of today. So a summary never mixes what was judged before a change with what was judged after it.
@@ -20,7 +20,7 @@ import orjson
 from filelock import FileLock, Timeout
 
 from judges.case import Case
-from judges.engine.ledger import Ledger, decode, lines
+from judges.engine.ledger import Ledger, decode, lines, not_a_judgement
 from judges.engine.plan import Assignment, Work, plan
 from judges.errors import InputError, LedgerError
 from judges.verdict import Judgement
@@ -78,20 +78,26 @@ class Run:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self.ledger_path = self.path / "ledger.jsonl"
-        self._cases_path = self.path / "cases.jsonl"
-        self._manifest_path = self.path / "run.json"
+        """The folder as it was named."""
+        home = self.path.absolute()  # a judge may change the current folder
+        self.ledger_path = home / "ledger.jsonl"
+        self._cases_path = home / "cases.jsonl"
+        self._manifest_path = home / "run.json"
+        self._lock_path = home / ".judges-lock"
 
     @contextmanager
     def locked(self) -> Generator[None]:
         """Hold the run, so that no other process judges into it; make its folder if it isn't there.
 
         Raises:
-            LedgerError: Another process holds it, or the folder can't be written.
+            LedgerError: Another process holds it, the folder holds other things than a run, or can't be written.
         """
+        home = self._lock_path.parent
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            lock = FileLock(self.path / "lock")
+            home.mkdir(parents=True, exist_ok=True)
+            if not self._lock_path.exists() and any(home.iterdir()):
+                self._refuse_foreign_files()
+            lock = FileLock(self._lock_path)
             lock.acquire(blocking=False)
         except Timeout:
             raise LedgerError(f"{self.path}: another process is judging into this run; wait for it to end") from None
@@ -102,6 +108,15 @@ class Run:
         finally:
             lock.release()
 
+    def _refuse_foreign_files(self) -> None:
+        """A folder that is not empty must be a run's, or files of the user's could be overwritten."""
+        try:
+            self.manifest()
+        except (InputError, LedgerError):
+            raise LedgerError(
+                f"{self.path}: holds other files and is no run; choose another folder with --out"
+            ) from None
+
     def begin(self, cases: Iterable[Case], manifest: Callable[[int], Manifest]) -> Manifest:
         """Write down what is asked: all cases, then the manifest, which is told how many there are.
 
@@ -109,8 +124,9 @@ class Run:
 
         Raises:
             InputError: From `cases`.
-            LedgerError: The folder can't be written.
+            LedgerError: The folder can't be written, or another version of Judges has written it.
         """
+        self._refuse_other_versions()
         count = 0
 
         def write_cases(file: BinaryIO) -> None:
@@ -124,6 +140,18 @@ class Run:
         text = orjson.dumps(made.to_record(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
         self._replace(self._manifest_path, lambda file: file.write(text))
         return made
+
+    def _refuse_other_versions(self) -> None:
+        try:
+            found = orjson.loads(self._manifest_path.read_bytes())["format"]
+        except (OSError, orjson.JSONDecodeError, KeyError, TypeError):
+            return  # there is none, or a damaged one, which is to be written anew
+        if found != _FORMAT:
+            raise LedgerError(self._of_another_version(found))
+
+    def _of_another_version(self, found: object) -> str:
+        found = f"format {found!s:.20}"
+        return f"{self.path}: written by another version of Judges ({found}); choose another folder with --out"
 
     def _replace(self, path: Path, write: Callable[[BinaryIO], object]) -> None:
         new = path.with_name(path.name + ".new")
@@ -148,7 +176,7 @@ class Run:
         try:
             record = orjson.loads(self._manifest_path.read_bytes())
             if record["format"] != _FORMAT:
-                raise LedgerError(f"{self.path}: written by another version of Judges (format {record['format']})")
+                raise LedgerError(self._of_another_version(record["format"]))
             return Manifest.from_record(record)
         except (FileNotFoundError, NotADirectoryError):
             raise InputError(f"{self.path}: not a run; give the folder that `judges run` printed") from None
@@ -225,13 +253,24 @@ class _Reader:
     """Reads single judgements of a ledger."""
 
     def __init__(self, path: Path) -> None:
-        self._file = path.open("rb") if path.exists() else None
+        self._path = path
+        try:
+            self._file: BinaryIO | None = path.open("rb")
+        except FileNotFoundError:
+            self._file = None
+        except OSError as error:
+            raise LedgerError(f"{path}: {error.strerror}") from error
 
     def read(self, offset: int, case_id: str, assignment: Assignment) -> Judgement:
         """The judgement at `offset`, under the names of today."""
         assert self._file is not None, "an offset came from a ledger"  # noqa: S101
         self._file.seek(offset)
-        found = decode(orjson.loads(self._file.readline()))
+        try:
+            found = decode(orjson.loads(self._file.readline()))
+        except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
+            self._file.seek(0)
+            line = self._file.read(offset).count(b"\n") + 1
+            raise LedgerError(not_a_judgement(f"{self._path}:{line}")) from None
         return replace(found, case_id=case_id, criterion=assignment.criterion.name, judge=assignment.judge)
 
     def __enter__(self) -> Self:

@@ -519,3 +519,8 @@ def test_importing_agreement_and_confusion_does_not_load_scipy() -> None:
         "sys.exit(any(name.startswith('scipy') for name in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_an_interval_that_is_not_known_is_refused() -> None:
+    with pytest.raises(ValueError, match="choose one of smoothed"):
+        cohen_kappa([0, 1, 1], [0, 1, 0], labels=[0, 1], interval="exact")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]

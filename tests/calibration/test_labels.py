@@ -60,7 +60,7 @@ def test_labels_come_from_csv_too(tmp_path: Path) -> None:
     ("records", "message"),
     [
         ([{"gold": "pass"}], r"labels\.jsonl:1: `id` is missing"),
-        ([{"id": "a", "gold": {"x": 1}}], r"labels\.jsonl:1: `gold` is a dict, not a label"),
+        ([{"id": "a", "gold": {"x": 1}}], r"labels\.jsonl:1: `gold` holds several values"),
         (
             [{"id": "a", "gold": "x"}, {"id": "a", "gold": "y"}],
             r"labels\.jsonl:2: the case `a` has another label above",

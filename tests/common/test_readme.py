@@ -51,9 +51,12 @@ def test_the_python_examples_run_one_after_the_other(checkout: Path) -> None:
 def commands(block: str) -> list[tuple[str, str]]:
     """Each command of a block, lines that go on joined, and the output shown below it."""
     found: list[tuple[str, str]] = []
-    for line in block.replace("\\\n", "").splitlines():
-        if line.startswith("$ "):
-            found.append((line[2:], ""))
+    goes_on = False
+    for line in block.splitlines():
+        if line.startswith("$ ") or goes_on:
+            start = found.pop()[0] if goes_on else ""
+            goes_on = line.endswith("\\")
+            found.append((start + line.removeprefix("$ ").removesuffix("\\"), ""))
         else:
             command, output = found[-1]
             found[-1] = (command, f"{output}{line}\n")

@@ -1,9 +1,12 @@
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from support.command import EXAMPLE, SHARED, judges
+from support.command import EXAMPLE, SHARED, environment, judges
 
 CASES = EXAMPLE / "cases.jsonl"
 RUN = ("--criterion", "faithfulness", "--criterion", "correctness", "--judge", "overlap")
@@ -204,3 +207,109 @@ def test_real_datasets_run_as_they_are(
     assert row["abstained"].get("no_contexts", 0) == without_contexts
     assert row["judged"] > 0.97 * (asked - without_contexts)
     assert row["failed"] == {}
+
+
+def test_failures_are_counted_by_case_also_where_cases_share_a_judgement(tmp_path: Path) -> None:
+    records = [{"id": f"s{n}", "answer": "the same"} for n in range(50)]
+    records += [{"id": f"d{n}", "answer": f"another {n}"} for n in range(50)]
+    write(tmp_path / "cases.jsonl", *records)
+    (tmp_path / "mine.py").write_text(
+        "from judges import Criterion, Part, Verdict\n"
+        "MINE = Criterion('mine', Part.ANSWER)\n"
+        "class Judge:\n"
+        "    name = 'mine'\n"
+        "    fingerprint = 'mine@1'\n"
+        "    def supports(self, criterion): return True\n"
+        "    async def judge(self, case, criterion, *, replicate=0):\n"
+        "        if case.answer == 'the same': raise RuntimeError('not this one')\n"
+        "        return Verdict(1.0)\n",
+        encoding="utf-8",
+    )
+    done = judges("run", "cases.jsonl", "-c", "mine:MINE", "-j", "mine:Judge", "--out", "one", folder=tmp_path, code=3)
+    assert "50 of 100 judgements failed" in done.stderr
+    assert "49 judgements are those of other cases with the very same content" in done.stderr
+
+
+def test_a_run_folder_never_takes_the_place_of_the_user_s_files(tmp_path: Path) -> None:
+    path = write(tmp_path / "cases.jsonl", {"id": "a", "answer": "x"}, {"id": "b", "answer": "y"})
+    before = path.read_bytes()
+    for out in (".", ""):
+        done = judges("run", "cases.jsonl", *RUN, "--out", out, folder=tmp_path, code=2)
+        assert "holds other files and is no run" in done.stderr
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("raise OSError('gone')", "reader `mine:read`: failed on x (OSError: gone)"),
+        ("return None", "reader `mine:read`: failed on x (TypeError"),
+        ("return [{'id': 'a'}]", "is no Case"),
+        ("return [Case('a'), Case('a')]", "two cases have the id `a`"),
+        ("return [Case('a', references='x')]", "`references` is 'x'; give a tuple of str"),
+        ("return []", "no case was found, so nothing was judged"),
+    ],
+)
+def test_what_a_reader_of_the_user_s_does_wrong_is_said_in_one_line(tmp_path: Path, body: str, message: str) -> None:
+    (tmp_path / "mine.py").write_text(f"from judges import Case\ndef read(path):\n    {body}\n", encoding="utf-8")
+    done = judges("run", "x", *RUN, "--reader", "mine:read", "--out", "one", folder=tmp_path, code=2)
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_judge_that_ends_the_process_when_it_is_made_is_refused(tmp_path: Path) -> None:
+    done = judges("run", CASES, "-c", "faithfulness", "-j", "sys:exit", folder=tmp_path, code=2)
+    assert "judge `sys:exit`: can't be made (SystemExit" in done.stderr
+
+
+def test_of_a_pair_the_first_answer_is_judged_and_that_is_said(tmp_path: Path) -> None:
+    write(tmp_path / "cases.jsonl", {"id": "p", "reference": "Ann", "answers": {"a": "Ann", "b": "Bob"}})
+    arguments = ("run", "cases.jsonl", "-c", "correctness", "-j", "overlap", "--json")
+    first = judges(*arguments, "--out", "one", folder=tmp_path)
+    assert "only `answers.a` is judged; the other one with --map answer=answers.b" in first.stderr
+    second = judges(*arguments, "--out", "two", "--map", "answer=answers.b", folder=tmp_path)
+    means = [json.loads(done.stdout)["rows"][0]["mean"]["value"] for done in (first, second)]
+    assert means == [1.0, 0.0]
+
+
+def test_the_threshold_of_a_run_stays_with_it(tmp_path: Path) -> None:
+    judges("run", CASES, *RUN, "--out", "one", "--threshold", "0.9", folder=tmp_path)
+    rows = json.loads(judges("show", "one", "--json", folder=tmp_path).stdout)["rows"]
+    assert {row["threshold"] for row in rows} == {0.9}
+    again = judges("run", CASES, *RUN, "--out", "one", folder=tmp_path)
+    assert "0 made now" in again.stderr
+    assert "from 0.35" in again.stdout
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names of files are text on Windows")
+def test_a_file_whose_name_is_no_text_can_be_judged(tmp_path: Path) -> None:
+    name = os.fsdecode(b"\xff.jsonl")
+    try:
+        (tmp_path / name).write_bytes(CASES.read_bytes())
+    except OSError:
+        pytest.skip("this file system wants names in UTF-8")
+    judges("run", name, *RUN, "--out", "one", folder=tmp_path)
+    assert "44 cases from" in judges("show", "one", folder=tmp_path).stdout
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
+def test_output_that_can_not_be_written_is_said_so(tmp_path: Path) -> None:
+    judges("run", CASES, *RUN, "--out", "one", folder=tmp_path)
+    for arguments in (["export", "one"], ["show", "one"]):
+        with Path("/dev/full").open("w", encoding="utf-8") as full:
+            done = subprocess.run(
+                [sys.executable, "-m", "judges", *arguments],
+                cwd=tmp_path, env=environment(), stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+            )  # fmt: skip
+        assert done.returncode == 2
+        assert "the output can't be written" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell of POSIX closes the output here")
+def test_closed_output_is_no_bug(tmp_path: Path) -> None:
+    command = f"{sys.executable} -m judges run {CASES} -c faithfulness -j overlap --out one >&-"
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -162,3 +162,23 @@ def test_an_offline_run_opens_no_socket(folder: Path) -> None:
         [sys.executable, "-c", code, *arguments], cwd=folder, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Ctrl-C can't be sent to one process on Windows")
+def test_ctrl_c_while_a_judge_blocks_waits_for_what_is_under_way_and_no_more(folder: Path) -> None:
+    (folder / "slow.py").write_text(
+        SLOW_JUDGE.replace("await asyncio.sleep(0.02)", "import time; time.sleep(0.3)"), encoding="utf-8"
+    )
+    process = start(*ARGUMENTS, "--workers", "16", folder=folder)
+    asked = folder / "asked.txt"
+    deadline = time.monotonic() + 60
+    while not asked.exists():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    before = len(asked.read_text(encoding="utf-8").splitlines())
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"Traceback" not in stderr
+    assert len(asked.read_text(encoding="utf-8").splitlines()) <= before + 2

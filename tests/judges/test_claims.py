@@ -627,3 +627,16 @@ def test_libraries_load_only_when_they_are_needed() -> None:
 )
 def test_a_bare_yes_belongs_to_the_sentence_after_it(text: str, claims: list[str]) -> None:
     assert [claim.text for claim in SentenceSplitter().split(text).claims] == claims
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["Nu stiu.", "No ho se.", "Desole, je ne peux pas repondre.", "Cu placere!", "Da, cu mare drag vă explicăm!"],
+)
+def test_what_is_written_without_accents_is_recognised_too(sentence: str) -> None:
+    assert not SentenceSplitter().split(f"{sentence}\n\nThe limit is 5 GB.").claims[1:]
+
+
+def test_a_full_stop_in_thai_or_lao_abbreviates_and_ends_nothing() -> None:
+    text = "สะพานเปิดใช้ใน พ.ศ. 2490"
+    assert [claim.text for claim in SentenceSplitter().split(text, "th").claims] == [text]

@@ -1,3 +1,4 @@
+import asyncio
 from dataclasses import dataclass
 from itertools import count
 from random import Random
@@ -91,3 +92,19 @@ def test_a_judge_for_no_criterion_of_ours_wants_its_own_named() -> None:
 def test_a_criterion_named_must_be_supported() -> None:
     with pytest.raises(AssertionError, match="doesn't support `tone`"):
         check_judge(CountingJudge(), [Criterion("tone", Part.ANSWER)])
+
+
+def test_a_judge_is_checked_where_an_event_loop_already_runs() -> None:
+    async def notebook() -> None:
+        check_judge(CountingJudge(), [ANSWERED])
+
+    asyncio.run(notebook())
+
+
+def test_a_judge_whose_supports_fails_is_told_so() -> None:
+    class Broken(CountingJudge):
+        def supports(self, criterion: Criterion) -> bool:
+            raise RuntimeError("no idea")
+
+    with pytest.raises(AssertionError, match=r"`supports\(answered\)` failed: RuntimeError: no idea"):
+        check_judge(Broken(), [ANSWERED])

@@ -134,3 +134,9 @@ def test_the_threshold_is_the_judges_own_unless_another_is_named(tmp_path: Path)
     run = Run(tmp_path / "run")
     assert summarise_run(run, run.manifest())[0].strict.value == 0.0
     assert summarise_run(run, run.manifest(), threshold=0.8)[0].strict.value == 1.0
+
+
+@pytest.mark.parametrize("threshold", [-0.1, 1.1, float("nan")])
+def test_a_threshold_that_is_no_share_is_refused(threshold: float) -> None:
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        summarise([judged("a", Verdict(1.0))], threshold=threshold)

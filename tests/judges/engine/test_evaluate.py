@@ -1,4 +1,6 @@
 import asyncio
+import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -251,3 +253,75 @@ def test_no_cases_give_no_judgements(out: Path | None) -> None:
     results = evaluate_sync([], ANSWERED, CountingJudge(), out=out)
     assert len(results) == 0
     assert results.to_records() == []
+
+
+class Gone(BaseException):
+    """Not an Exception."""
+
+
+@pytest.mark.parametrize("error", [asyncio.CancelledError(), SystemExit(5), GeneratorExit(), Gone("x")], ids=repr)
+def test_whatever_a_judge_raises_costs_one_judgement(out: Path | None, error: BaseException) -> None:
+    def function(case: Case) -> Verdict:
+        if case.id == "c1":
+            raise error
+        return Verdict(1.0)
+
+    results = evaluate_sync(make_cases(4), ANSWERED, FunctionJudge(function), out=out)
+    assert [type(judgement.outcome) for judgement in results] == [Verdict, Failed, Verdict, Verdict]
+
+
+def test_ctrl_c_within_a_judge_stops_at_once(tmp_path: Path) -> None:
+    judge = CountingJudge()
+
+    def function(case: Case) -> Verdict:
+        judge.asked.append(case.id)
+        if case.id == "c3":
+            raise KeyboardInterrupt
+        return Verdict(1.0)
+
+    with pytest.raises(KeyboardInterrupt):
+        evaluate_sync(make_cases(100), ANSWERED, FunctionJudge(function), out=tmp_path / "run")
+    assert judge.asked == ["c0", "c1", "c2", "c3"]
+    run = Run(tmp_path / "run")
+    assert [judgement.case_id for judgement in run.stored(run.manifest())] == ["c0", "c1", "c2"]
+
+
+def test_a_judge_that_moves_to_another_folder_does_not_take_the_run_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+
+    def function(_: Case) -> Verdict:
+        os.chdir(tmp_path / "elsewhere")
+        return Verdict(1.0)
+
+    assert len(evaluate_sync(make_cases(3), ANSWERED, FunctionJudge(function), out="run")) == 3
+    assert (tmp_path / "run" / "ledger.jsonl").exists()
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_a_judge_whose_supports_fails_is_named() -> None:
+    class Broken(CountingJudge):
+        def supports(self, criterion: object) -> bool:
+            raise RuntimeError("no idea")
+
+    with pytest.raises(InputError, match=r"the judge `counting`: supports\(\) failed \(RuntimeError: no idea\)"):
+        evaluate_sync([make_case(1)], ANSWERED, Broken())
+
+
+@pytest.mark.parametrize(
+    ("case", "complaint"),
+    [
+        (make_case(1, references="Plan b"), "`references` is 'Plan b'; give a tuple of str"),
+        (make_case(1, contexts="a passage"), "`contexts` is 'a passage'; give a tuple of Context"),
+        (make_case(1, contexts=("a passage",)), "`contexts` holds 'a passage'; give Context values"),
+        (make_case(1, answer=4), "`answer` is 4, not a text"),
+        (make_case(1, id=None), "case None: `id` is None, not a text"),
+        (make_case(1, history=[{"role": "user"}]), "`history` holds"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_case_of_wrong_types_is_refused(out: Path | None, case: Case, complaint: str) -> None:
+    with pytest.raises(InputError, match=re.escape(complaint)):
+        evaluate_sync([case], ANSWERED, CountingJudge(), out=out)

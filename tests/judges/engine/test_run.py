@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -95,3 +96,45 @@ def test_a_place_where_no_folder_can_be_made_says_what_to_do(tmp_path: Path) -> 
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(LedgerError, match="--out"), Run(tmp_path / "file" / "run").locked():
         pass
+
+
+def test_a_folder_with_files_of_the_user_s_is_refused_and_left_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / "cases.jsonl").write_text("mine", encoding="utf-8")
+    with pytest.raises(LedgerError, match="holds other files and is no run; choose another folder with --out"):
+        run_of(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["cases.jsonl"]
+    assert (tmp_path / "cases.jsonl").read_text(encoding="utf-8") == "mine"
+
+
+def test_a_run_whose_lock_file_was_lost_goes_on(tmp_path: Path) -> None:
+    run = run_of(tmp_path / "run")
+    (run.path / ".judges-lock").unlink()
+    assert len(run_of(run.path).stored(run.manifest())) == 3
+
+
+def test_a_run_of_another_version_is_not_overwritten(tmp_path: Path) -> None:
+    run = run_of(tmp_path / "run")
+    (run.path / "run.json").write_text('{"format": 99}', encoding="utf-8")
+    with pytest.raises(LedgerError, match="another version of Judges"):
+        run_of(run.path)
+    assert (run.path / "run.json").read_text(encoding="utf-8") == '{"format": 99}'
+
+
+@pytest.mark.parametrize(
+    "damage", ['"score":7.5', '"score":"x"', '"score":null', '"unknown":1,"score":0.5', '"scare":0.5'], ids=repr
+)
+def test_a_judgement_that_was_changed_by_hand_names_its_line(tmp_path: Path, damage: str) -> None:
+    run = run_of(tmp_path / "run")
+    lines = run.ledger_path.read_text(encoding="utf-8").splitlines(keepends=True)
+    lines[1] = re.sub(r'"score":[0-9.]+', damage, lines[1])
+    run.ledger_path.write_text("".join(lines), encoding="utf-8")
+    with pytest.raises(LedgerError, match=r"ledger\.jsonl:2: not a judgement"):
+        list(run.stored(run.manifest()))
+
+
+def test_a_folder_in_place_of_the_ledger_is_an_error_and_no_bug(tmp_path: Path) -> None:
+    run = run_of(tmp_path / "run")
+    run.ledger_path.unlink()
+    run.ledger_path.mkdir()
+    with pytest.raises(LedgerError, match=r"ledger\.jsonl"):
+        list(run.rows(run.manifest()))
