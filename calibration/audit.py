@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from calibration.agreement import kappa
-from calibration.confusion import BinaryMetrics, binary_metrics_of_pairs
 from calibration.pairs import Judged, Pair, Pairs
-from calibration.tables import INVALID, Invalid, pair_labels
+from calibration.statistics.agreement import kappa
+from calibration.statistics.confusion import BinaryMetrics, binary_metrics_of_pairs
+from calibration.statistics.tables import INVALID, Invalid, pair_labels
 from judges.figures import Figure
 
 __all__ = ["Audit", "View", "audit"]

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from calibration.resampling import jackknife_se
+from calibration.statistics.resampling import jackknife_se
 from judges.figures import FLAGS, REASONS, Figure
 from judges.intervals import (
     ProportionMethod,

@@ -32,7 +32,7 @@ class Example:
 
 def load_examples(*topics: int) -> list[Example]:
     """The examples of these sections of the specification."""
-    text = (Path(__file__).parents[1] / "calibration" / "examples.json").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[1] / "calibration" / "statistics" / "examples.json").read_text(encoding="utf-8")
     rows = cast("list[Json]", json.loads(text)["examples"])
     return [
         Example(row["id"], row["task"], row["inputs"], row.get("params", {}), row["expected"], row["tol"])

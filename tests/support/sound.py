@@ -33,7 +33,7 @@ def check_sound(result: Result) -> None:
     for figure in figures_in(result):
         assert figure.reason is None or figure.reason in REASONS
         assert set(figure.flags) <= FLAGS
-        assert figure.value is not None or figure.reason is not None
+        assert figure.reason is not None or None not in (figure.value, figure.ci_low, figure.ci_high)
         numbers = (figure.value, figure.ci_low, figure.ci_high, figure.se)
         assert all(each is None or isfinite(each) for each in numbers)
         if figure.ci_low is not None and figure.ci_high is not None:

@@ -17,8 +17,8 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from calibration.resampling import Resamples
-from calibration.tables import LabelPairs, pairs_of_table
+from calibration.statistics.resampling import Resamples
+from calibration.statistics.tables import LabelPairs, pairs_of_table
 from judges.figures import Figure, to_record
 from judges.intervals import (
     Clusters,
@@ -140,7 +140,7 @@ def binary_metrics_of_pairs(
     recall and specificity of the same clusters go together.
 
     Args:
-        pairs: From `calibration.tables.pair_labels`, with two declared labels.
+        pairs: From `calibration.statistics.tables.pair_labels`, with two declared labels.
         positive: The label that counts as positive.
         level: Of the two-sided intervals.
         method: Of the intervals of single rates.
@@ -478,20 +478,9 @@ def _resampled_figure(
     if exact is not None:
         return replace(figure, ci_low=min(exact[0], value), ci_high=max(exact[1], value), method="exact_bound")
     result = drawn.interval(lambda totals: statistic(totals.reshape(-1, size, size)), level=level)
-    if result.reason is not None:
-        flagged = pairs.flags(*flags, "many_undefined_resamples")
-        return replace(
-            figure,
-            method="bca",
-            seed=drawn.seed,
-            undefined_share=result.undefined_share,
-            reason=result.reason,
-            flags=flagged,
-        )
-    if not result.varies:
-        return replace(figure, reason="singular", flags=pairs.flags(*flags, "zero_residual_variance"))
-    share = result.undefined_share
-    return replace(figure, ci_low=result.low, ci_high=result.high, method="bca", seed=drawn.seed, undefined_share=share)
+    if result.reason is None and not result.varies:
+        figure = replace(figure, flags=pairs.flags(*flags, "zero_residual_variance"))
+    return result.onto(figure)
 
 
 def _class_f1(tables: NDArray[np.float64], label: int) -> NDArray[np.float64]:

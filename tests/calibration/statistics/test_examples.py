@@ -5,7 +5,7 @@ from math import sqrt
 
 import pytest
 
-from calibration.agreement import (
+from calibration.statistics.agreement import (
     Weights,
     bias_index,
     bootstrap_kappa,
@@ -22,8 +22,8 @@ from calibration.agreement import (
     prevalence_index,
     scott_pi,
 )
-from calibration.confusion import binary_metrics, mcnemar, multiclass_metrics
-from calibration.tables import pair_labels, pairs_of_table
+from calibration.statistics.confusion import binary_metrics, mcnemar, multiclass_metrics
+from calibration.statistics.tables import pair_labels, pairs_of_table
 from judges.intervals import ProportionMethod, proportion_of_counts, two_sided
 from support.examples import Example, Results, check, limits, load_examples
 

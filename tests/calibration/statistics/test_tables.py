@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from calibration.tables import INVALID, pair_labels, pairs_of_table
+from calibration.statistics.tables import INVALID, pair_labels, pairs_of_table
 from judges.figures import to_record
 from judges.intervals import (
     cluster_codes,

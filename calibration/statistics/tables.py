@@ -7,7 +7,7 @@ from typing import Final, Literal, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from calibration.resampling import Resamples, resample
+from calibration.statistics.resampling import Resamples, resample
 from judges.figures import Figure, undefined
 from judges.intervals import HIGH_DROP, Clusters, cluster_codes, proportion, proportion_of_counts, sample_flags
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from calibration.resampling import ResampleMethod, bootstrap_items, jackknife_se, resample
+from calibration.statistics.resampling import ResampleMethod, bootstrap_items, jackknife_se, resample
 from judges.intervals import (
     proportion_interval,
 )

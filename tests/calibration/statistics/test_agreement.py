@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from calibration.agreement import (
+from calibration.statistics.agreement import (
     KappaInterval,
     Weights,
     bias_index,
@@ -32,7 +32,7 @@ from calibration.agreement import (
     prevalence_index,
     scott_pi,
 )
-from calibration.tables import INVALID, Invalid, LabelPairs, pair_labels, pairs_of_table
+from calibration.statistics.tables import INVALID, Invalid, LabelPairs, pair_labels, pairs_of_table
 from judges.figures import FLAGS, REASONS, Figure
 from judges.intervals import bonett_price, normal_quantile, proportion_interval, t_quantile
 
@@ -515,7 +515,7 @@ def test_a_z_interval_of_kappa_is_as_wide_as_its_standard_error_says() -> None:
 
 def test_importing_agreement_and_confusion_does_not_load_scipy() -> None:
     code = (
-        "import calibration.agreement, calibration.confusion, sys;"
+        "import calibration.statistics.agreement, calibration.statistics.confusion, sys;"
         "sys.exit(any(name.startswith('scipy') for name in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -22,8 +22,15 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from calibration.resampling import Resampled, ResampleMethod
-from calibration.tables import InvalidRule, LabelPairs, encode_labels, pair_labels, pairs_of_codes, pairs_of_table
+from calibration.statistics.resampling import Resampled, ResampleMethod
+from calibration.statistics.tables import (
+    InvalidRule,
+    LabelPairs,
+    encode_labels,
+    pair_labels,
+    pairs_of_codes,
+    pairs_of_table,
+)
 from judges.figures import Figure, to_record
 from judges.intervals import (
     Clusters,
@@ -456,14 +463,8 @@ def _figure(
         return replace(figure, ci_low=max(1 - bound / expected, -1.0), ci_high=1.0, method="exact_bound")
     if chosen == "bca" or chosen == "percentile":
         drawn = _bootstrap(kind, pairs, cost, chosen, level, seed, resamples)
-        if drawn.reason is not None:
-            figure = _with_flags(figure, pairs, *also, "many_undefined_resamples")
-            return replace(figure, method=chosen, seed=seed, undefined_share=drawn.undefined_share, reason=drawn.reason)
-        if drawn.varies:
-            share = drawn.undefined_share
-            return replace(
-                figure, ci_low=drawn.low, ci_high=drawn.high, method=chosen, seed=seed, undefined_share=share
-            )
+        if drawn.varies or drawn.reason is not None:
+            return drawn.onto(figure)
         chosen = "smoothed"
     centre, se = value, error.se
     if chosen == "smoothed_indep":

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calibration.confusion import (
+from calibration.statistics.confusion import (
     AlwaysPass,
     BinaryMetrics,
     MulticlassMetrics,
@@ -20,7 +20,7 @@ from calibration.confusion import (
     mcnemar_of_items,
     multiclass_metrics,
 )
-from calibration.tables import INVALID, Invalid, LabelPairs, pair_labels, pairs_of_table
+from calibration.statistics.tables import INVALID, Invalid, LabelPairs, pair_labels, pairs_of_table
 from judges.figures import FLAGS, REASONS, Figure
 from judges.intervals import bonett_price, mover, proportion, proportion_interval
 

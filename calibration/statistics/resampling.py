@@ -5,14 +5,14 @@ Source:
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite, sqrt
 from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judges.figures import to_record
+from judges.figures import Figure, to_record
 from judges.intervals import NOTHING, Clusters, check_level, cluster_codes
 
 __all__ = ["ResampleMethod", "Resampled", "Resamples", "Statistic", "bootstrap_items", "jackknife_se", "resample"]
@@ -44,6 +44,16 @@ class Resampled:
     """BCa: correction for bias."""
     acceleration: float | None = None
     reason: str | None = None
+
+    def onto(self, figure: Figure) -> Figure:
+        """`figure` with this interval, which always holds the figure's value; or with the reason why it has none."""
+        figure = replace(figure, method=self.method, seed=self.seed, undefined_share=self.undefined_share)
+        if self.reason is not None:
+            flags = tuple(sorted({*figure.flags, "many_undefined_resamples"}))
+            return replace(figure, reason=self.reason, flags=flags)
+        if not self.varies or self.low is None or self.high is None or figure.value is None:
+            return replace(figure, reason="singular", method=None)
+        return replace(figure, ci_low=min(self.low, figure.value), ci_high=max(self.high, figure.value))
 
     def to_record(self) -> dict[str, object]:
         """The interval as JSON-ready values."""
