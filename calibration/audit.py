@@ -8,6 +8,7 @@ from typing import Any, Literal
 from calibration.pairs import Judged, Pair, Pairs
 from calibration.statistics.agreement import kappa
 from calibration.statistics.confusion import BinaryMetrics, binary_metrics_of_pairs
+from calibration.statistics.reliability import area_under_curve, pair_scored
 from calibration.statistics.tables import INVALID, Invalid, pair_labels
 from judges.figures import Figure
 
@@ -48,6 +49,8 @@ class Audit:
     """Cases by people's label, then by what the judge said."""
     views: tuple[View, ...]
     """Abstentions left out; and, if there are any, abstentions counted as fails."""
+    area_under_curve: Figure
+    """The chance that a case people pass scores higher than one they fail; of cases with a verdict."""
 
     def to_record(self) -> dict[str, Any]:
         """The audit as JSON-ready values."""
@@ -65,6 +68,7 @@ class Audit:
             "failed": dict(self.pairs.failed),
             "matrix": self.matrix,
             "views": [view.to_record() for view in self.views],
+            "area_under_curve": self.area_under_curve.to_record(),
         }
 
 
@@ -89,6 +93,13 @@ def audit(pairs: Pairs, *, clustered: bool) -> Audit:
             "fail": {judged: cells[False, judged] for judged in columns},
         },
         views=tuple(views),
+        area_under_curve=area_under_curve(
+            pair_scored(
+                [pair.score for pair in pairs.pairs],
+                [pair.good for pair in pairs.pairs],
+                clusters=[pair.cluster for pair in pairs.pairs] if clustered else None,
+            )
+        ),
     )
 
 

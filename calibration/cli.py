@@ -129,6 +129,8 @@ def _show(audit: "Audit", label: str, cluster: str | None) -> None:
             [Column(f"{cases}{view.metrics.accuracy.n:,} cases"), Column("judge"), Column("always pass")], _rows(view)
         )
         data()
+    data(f"area under the curve of the score  {figure(audit.area_under_curve)}")
+    data()
     for line in _notes(audit, cluster):
         prose(line, "  ")
 

@@ -4,7 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from sklearn.metrics import cohen_kappa_score  # pyright: ignore[reportUnknownVariableType]
+from sklearn.metrics import (
+    cohen_kappa_score,  # pyright: ignore[reportUnknownVariableType]
+    roc_auc_score,  # pyright: ignore[reportUnknownVariableType]
+)
 
 from calibration.audit import audit
 from calibration.pairs import Pairs, join
@@ -152,3 +155,9 @@ def test_a_class_that_people_never_used_gives_reasons_and_no_numbers(run: Run) -
 def test_the_record_is_json(run: Run) -> None:
     record = audit(joined(run, labels(abstained=True, failed=True)), clustered=False).to_record()
     assert json.loads(json.dumps(record, allow_nan=False)) == record
+
+
+def test_the_area_under_the_curve_is_that_of_the_reference_library(run: Run) -> None:
+    made = audit(joined(run, labels(abstained=True)), clustered=False)
+    assert made.area_under_curve.value == pytest.approx(float(roc_auc_score(GOOD, SCORES)))
+    assert made.area_under_curve.n == 8
