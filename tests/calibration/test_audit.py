@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import cast
 
 import pytest
 from sklearn.metrics import (
@@ -159,5 +160,5 @@ def test_the_record_is_json(run: Run) -> None:
 
 def test_the_area_under_the_curve_is_that_of_the_reference_library(run: Run) -> None:
     made = audit(joined(run, labels(abstained=True)), clustered=False)
-    assert made.area_under_curve.value == pytest.approx(float(roc_auc_score(GOOD, SCORES)))
+    assert made.area_under_curve.value == pytest.approx(cast("float", roc_auc_score(GOOD, SCORES)))
     assert made.area_under_curve.n == 8
