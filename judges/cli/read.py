@@ -93,7 +93,7 @@ def print_summary(
                 "run": str(run.path),
                 "source": manifest.source,
                 "cases": manifest.cases,
-                "invalid": len(manifest.invalid),
+                "invalid": manifest.invalid,
                 "by": by,
                 "rows": [row.to_record() for row in rows],
             }
@@ -166,7 +166,7 @@ def _summary_notes(manifest: "Manifest", rows: list["SummaryRow"]) -> Iterator[s
     yield f"{manifest.cases:,} cases from {printable(manifest.source)}"
     yield f"[95% interval]; a score passes: {', '.join(cuts)}"
     if manifest.invalid:
-        yield f"not among them: {counted(len(manifest.invalid), 'invalid record')} of the input"
+        yield f"not among them: {counted(manifest.invalid, 'invalid record')} of the input"
     for row in rows:
         name = row.criterion if row.slice is None else f"{row.criterion}, {printable(row.slice)}"
         if row.abstained and row.slice is None:

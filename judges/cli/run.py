@@ -94,7 +94,9 @@ def run(
         try:
             manifest = home.begin(
                 intake.admit(islice(source, limit), lang, progress.reading),
-                lambda count: Manifest(printable(cases), assignments, replicates, count, tuple(intake.invalid)),
+                lambda count: Manifest(
+                    printable(cases), assignments, replicates, count, intake.invalid, tuple(intake.complaints)
+                ),
             )
             intake.report(criteria)
             counts = asyncio.run(
@@ -121,19 +123,19 @@ class _Intake:
     """Lets the cases of the input in, and remembers what was wrong with it."""
 
     def __init__(self, *, skip_invalid: bool) -> None:
-        self.invalid: list[str] = []
-        """The first so many complaints."""
+        self.invalid = 0
+        self.complaints: list[str] = []
+        """About the first so many invalid records."""
         self.hint = ""
         """What else may be wrong when records are."""
-        self._invalid = 0
         self._skip = skip_invalid
         self._present: set[Part] = set()
 
     def refuse(self, complaint: object) -> None:
         """Remember a record that is no case."""
-        self._invalid += 1
-        if len(self.invalid) < _INVALID_KEPT:
-            self.invalid.append(str(complaint))
+        self.invalid += 1
+        if len(self.complaints) < _INVALID_KEPT:
+            self.complaints.append(str(complaint))
 
     def admit(self, cases: Iterable[Case], lang: str | None, progress: Callable[[int], None]) -> Iterator[Case]:
         """The cases, those without a language in `lang`.
@@ -147,17 +149,17 @@ class _Intake:
             if len(self._present) < len(Part):
                 self._present.update(part for part in Part if case.part(part))
             yield replace(case, lang=lang) if case.lang is None and lang is not None else case
-        if self._invalid and not self._skip:
+        if self.invalid and not self._skip:
             self._list()
-            found = counted(self._invalid, "invalid record")
+            found = counted(self.invalid, "invalid record")
             raise InputError(f"{found}, nothing was judged; --skip-invalid leaves them out{self.hint}")
         if not count:
             raise InputError("no case was found, so nothing was judged")
 
     def report(self, criteria: Sequence[Criterion]) -> None:
         """Say what was left out, and what no case has though a criterion needs it."""
-        if self._invalid:
-            note(f"skipped {counted(self._invalid, 'invalid record')}:")
+        if self.invalid:
+            note(f"skipped {counted(self.invalid, 'invalid record')}:")
             self._list()
         for criterion in criteria:
             for part in (criterion.hypothesis, criterion.premise):
@@ -167,10 +169,10 @@ class _Intake:
             note("the cases are pairs, and only `answers.a` is judged; the other one with --map answer=answers.b")
 
     def _list(self) -> None:
-        for complaint in self.invalid[:_INVALID_SHOWN]:
+        for complaint in self.complaints[:_INVALID_SHOWN]:
             note(f"  {printable(complaint)}")
-        if self._invalid > _INVALID_SHOWN:
-            note(f"  and {self._invalid - _INVALID_SHOWN:,} more")
+        if self.invalid > _INVALID_SHOWN:
+            note(f"  and {self.invalid - _INVALID_SHOWN:,} more")
 
 
 def _reader(

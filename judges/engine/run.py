@@ -39,8 +39,10 @@ class Manifest:
     assignments: tuple[Assignment, ...]
     replicates: int = 1
     cases: int = 0
-    invalid: tuple[str, ...] = ()
-    """Records of the source that were skipped: where and why."""
+    invalid: int = 0
+    """Records of the source that were skipped."""
+    complaints: tuple[str, ...] = ()
+    """Where and why: the first so many of them."""
 
     def to_record(self) -> dict[str, Any]:
         """The manifest as JSON-ready values."""
@@ -48,7 +50,8 @@ class Manifest:
             "format": _FORMAT,
             "source": self.source,
             "cases": self.cases,
-            "invalid": list(self.invalid),
+            "invalid": self.invalid,
+            "complaints": list(self.complaints),
             "replicates": self.replicates,
             "assignments": [assignment.to_record() for assignment in self.assignments],
         }
@@ -61,7 +64,8 @@ class Manifest:
             assignments=tuple(Assignment.from_record(assignment) for assignment in record["assignments"]),
             replicates=record["replicates"],
             cases=record["cases"],
-            invalid=tuple(record["invalid"]),
+            invalid=int(record["invalid"]),
+            complaints=tuple(record["complaints"]),
         )
 
 

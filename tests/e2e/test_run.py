@@ -82,6 +82,14 @@ def test_invalid_records_are_skipped_on_demand_counted_and_listed(tmp_path: Path
     assert "1 invalid record" in done.stdout
 
 
+def test_many_invalid_records_are_all_counted_and_not_all_listed(tmp_path: Path) -> None:
+    write(tmp_path / "cases.jsonl", {"id": "a", "answer": "x"}, *({"id": f"b{n}"} for n in range(1500)))
+    done = judges("run", "cases.jsonl", *RUN, "--skip-invalid", "--out", "one", "--json", folder=tmp_path)
+    assert json.loads(done.stdout)["invalid"] == 1500
+    assert "skipped 1,500 invalid records:" in done.stderr
+    assert "  and 1,490 more" in done.stderr
+
+
 def test_a_part_that_no_case_has_is_pointed_out(tmp_path: Path) -> None:
     write(tmp_path / "cases.jsonl", {"id": "a", "answer": "x", "docs": ["x"]})
     done = judges("run", "cases.jsonl", "-c", "faithfulness", "-j", "overlap", "--out", "one", folder=tmp_path)
