@@ -64,6 +64,7 @@ async def judge_all(
         JudgesError: An error whose disposition is STOP. What was under way is finished and stored first.
     """
     count = counts if counts is not None else Counts()
+    caller = asyncio.current_task()
 
     def left() -> Iterator[Work]:
         there = frozenset(store.keys)
@@ -80,6 +81,8 @@ async def judge_all(
                 continue
             if progress is not None:
                 progress(count)
+            if caller is not None and caller.cancelling():
+                return  # Ctrl-C while there is nothing but judgements to skip
 
     async def judge(work: Work) -> Judgement:
         began = perf_counter()

@@ -1,6 +1,7 @@
 import asyncio
 import os
 import re
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -325,3 +326,18 @@ def test_a_judge_whose_supports_fails_is_named() -> None:
 def test_a_case_of_wrong_types_is_refused(out: Path | None, case: Case, complaint: str) -> None:
     with pytest.raises(InputError, match=re.escape(complaint)):
         evaluate_sync([case], ANSWERED, CountingJudge(), out=out)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are another matter on Windows")
+def test_ctrl_c_is_heard_while_judgements_that_are_there_are_skipped(tmp_path: Path) -> None:
+    evaluate_sync(make_cases(500), ANSWERED, CountingJudge(), out=tmp_path / "run")
+    resumed: list[int] = []
+
+    def progress(counts: Counts) -> None:
+        resumed.append(counts.resumed)
+        if counts.resumed == 10:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        evaluate_sync(make_cases(500), ANSWERED, CountingJudge(), out=tmp_path / "run", progress=progress)
+    assert resumed[-1] == 10
