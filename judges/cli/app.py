@@ -11,6 +11,7 @@ import typer
 
 from judges.cli.output import Exit, ReaderLeftError, data, note
 from judges.cli.read import export, show
+from judges.cli.retrieval import retrieval
 from judges.cli.run import run
 from judges.errors import JudgesError, ServiceError
 from judges.plugins import installed
@@ -46,6 +47,7 @@ def _options(  # pyright: ignore[reportUnusedFunction]
 app.command()(run)
 app.command()(show)
 app.command()(export)
+app.command()(retrieval)
 
 
 def _mount() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from support.command import ROOT, judges
 
-COMMANDS = ("run", "show", "export", "calibrate")
+COMMANDS = ("run", "show", "export", "retrieval", "calibrate")
 
 
 def test_the_help_lists_exactly_these_commands(tmp_path: Path) -> None:

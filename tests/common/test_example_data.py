@@ -10,7 +10,7 @@ from typing import TypedDict, cast
 import pytest
 
 FOLDER = files("judges").joinpath("example")
-TEXT_FILES = ("cases.jsonl", "labels.jsonl", "qrels.txt", "README.md")
+TEXT_FILES = ("cases.jsonl", "labels.jsonl", "qrels.txt", "ranking.txt", "README.md")
 LANGUAGES = ("ca", "en", "fr", "ro")
 IN_EVERY_LANGUAGE = {"none", "unsupported_number", "off_question", "wrong", "refused", "unanswerable_answered"}
 
@@ -270,3 +270,13 @@ def test_some_good_answers_share_fewer_words_with_their_passages_than_some_unfai
     unfaithful = [share_of_words_in_contexts(case) for case in with_fault("wrong", "contradicted") if case["contexts"]]
     assert sum(share < 0.6 for share in good) >= 5
     assert sum(share > 0.85 for share in unfaithful) >= 4
+
+
+def test_the_ranking_lists_the_passages_of_each_case_in_their_order() -> None:
+    lines = [line.split() for line in lines_of("ranking.txt")]
+    ranked = [(case, passage, int(rank), float(score)) for case, _, passage, rank, score, _ in lines]
+    assert ranked == [
+        (case["id"], passage["id"], rank, passage["score"])
+        for case in CASES
+        for rank, passage in enumerate(case["contexts"], 1)
+    ]
