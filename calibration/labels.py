@@ -129,6 +129,8 @@ def read_labels(path: Path, field: str, *, cluster: str | None = None) -> Labels
             continue
         if not isinstance(label, str | int | float):
             raise InputError(f"{where}: `{field}` holds several values; name one of them: {field}.…")
+        if isinstance(label, float) and label.is_integer():
+            label = int(label)  # 3 and 3.0 are one label
         text = str(label).lower() if isinstance(label, bool) else str(label)
         if labels.setdefault(case, text) != text:
             raise InputError(f"{where}: the case `{case}` has another label above; keep one")

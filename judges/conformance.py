@@ -119,10 +119,11 @@ def _supports(judge: Judge, criteria: list[Criterion], *, named: bool) -> Iterat
 async def _behaviour(judge: Judge, criterion: Criterion, cases: list[Case], *, repeatable: bool) -> list[str]:
     problems: list[str] = []
     before = judge.fingerprint
+    caller = asyncio.current_task()
 
     async def outcome(case: Case) -> Outcome:
         try:
-            found = await outcome_of(judge, case, criterion, replicate=0)
+            found = await outcome_of(judge, case, criterion, replicate=0, caller=caller)
         except JudgesError as error:
             found = Failed(type(error).__name__, str(error))
         if isinstance(found, Failed):

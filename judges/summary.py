@@ -201,6 +201,8 @@ def _names(values: Iterable[object]) -> Iterator[str]:
             yield NO_SLICE
         elif isinstance(value, str):
             yield value
+        elif isinstance(value, float) and value.is_integer():
+            yield str(int(value))  # 3 and 3.0 are one value
         else:
             yield orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
 

@@ -4,6 +4,7 @@ Deterministic, offline, in every script. It knows no synonyms and no facts: it f
 paraphrased, and is a floor that a model has to beat.
 """
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -116,7 +117,7 @@ class TokenOverlapJudge:
         lang = case.lang or self._lang
         match criterion.unit:
             case Unit.CLAIM:
-                return self._by_claims(case, lang, judged, against)
+                return await self._by_claims(case, lang, judged, against)
             case Unit.CONTEXT:
                 return self._by_passages(lang, judged, against)
             case _:
@@ -124,7 +125,7 @@ class TokenOverlapJudge:
                 covered, searched = (judged, against) if premise is Part.CONTEXTS else (against, judged)
                 return self._as_a_whole(lang, covered, searched)
 
-    def _by_claims(
+    async def _by_claims(
         self, case: Case, lang: str, judged: "Sequence[_Text]", against: "Sequence[_Text]"
     ) -> Verdict | Abstained:
         """The mean over the claims; of several references, the one with the best mean."""
@@ -134,7 +135,9 @@ class TokenOverlapJudge:
         for text in judged:
             claims: list[ClaimVerdict] = []
             wordless = 0
-            for claim in self._splitter.split(text.text, case.lang).claims:
+            for number, claim in enumerate(self._splitter.split(text.text, case.lang).claims, 1):
+                if number % _BREATH == 0:
+                    await asyncio.sleep(0)  # an answer may be a book: Ctrl-C is to be heard
                 is_empty = False
                 tokens = tokenise(claim.text, lang)
                 if tokens.keys:
@@ -228,6 +231,8 @@ _ABSENT = {
 }
 _OPENING = 80
 """Characters of a passage that stand for it in a verdict."""
+_BREATH = 100
+"""Claims after which others may have a turn."""
 _NAMED = 5
 """Missing words that a rationale names."""
 _NAME_LENGTH = 40

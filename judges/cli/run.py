@@ -102,7 +102,7 @@ def run(
             counts = asyncio.run(
                 judge_run(home, manifest, {j.name: j for j in judges}, workers=workers, progress=progress)
             )
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, asyncio.CancelledError):
             note(f"judges: interrupted; what was judged is kept in {out}: run the same command again to go on")
             raise typer.Exit(Exit.INTERRUPTED) from None
     if counts.repaired:
@@ -198,9 +198,9 @@ def _made_by(name: str, reader: Callable[[Path], Iterable[Case]], path: Path) ->
     """What an application's reader makes; what it raises is the user's to mend."""
     try:
         yield from reader(path)
-    except JudgesError:
+    except (JudgesError, KeyboardInterrupt, GeneratorExit):
         raise
-    except Exception as error:
+    except BaseException as error:
         raise InputError(f"reader `{name}`: failed on {path} ({type(error).__name__}: {error})") from error
 
 

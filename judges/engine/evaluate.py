@@ -6,7 +6,7 @@ from dataclasses import replace
 from numbers import Real
 from pathlib import Path
 from time import perf_counter
-from typing import Protocol
+from typing import Any, Protocol
 
 from judges.case import Case
 from judges.criterion import Criterion
@@ -87,7 +87,9 @@ async def judge_all(
     async def judge(work: Work) -> Judgement:
         began = perf_counter()
         assignment = work.assignment
-        outcome = await outcome_of(judges[assignment.judge], work.case, assignment.criterion, replicate=work.replicate)
+        outcome = await outcome_of(
+            judges[assignment.judge], work.case, assignment.criterion, replicate=work.replicate, caller=caller
+        )
         return Judgement(
             case_id=work.case.id,
             criterion=assignment.criterion.name,
@@ -118,8 +120,17 @@ async def judge_all(
     return count
 
 
-async def outcome_of(judge: Judge, case: Case, criterion: Criterion, *, replicate: int) -> Outcome:
+async def outcome_of(
+    judge: Judge, case: Case, criterion: Criterion, *, replicate: int, caller: "asyncio.Task[Any] | None"
+) -> Outcome:
     """One judgement's outcome: what the judge returns, or a failure where it raises or breaks its promises.
+
+    Args:
+        judge: Who is asked.
+        case: About what.
+        criterion: By what.
+        replicate: Which repetition.
+        caller: The task whose cancellation ends this too. Any other cancellation has leaked from what the judge did.
 
     Raises:
         JudgesError: An error whose disposition is STOP.
@@ -133,16 +144,22 @@ async def outcome_of(judge: Judge, case: Case, criterion: Criterion, *, replicat
     except KeyboardInterrupt:
         raise
     except asyncio.CancelledError as error:
-        task = asyncio.current_task()
-        if task is None or task.cancelling():
+        if caller is not None and caller.cancelling():
             raise
-        return _failed(error)  # nobody cancelled us: it leaked from something the judge did
+        task = asyncio.current_task()
+        while task is not None and task.cancelling():
+            task.uncancel()
+        return _failed(error)
     except BaseException as error:  # noqa: BLE001  an application's judge may raise anything; it costs this judgement only
         return _failed(error)
 
 
 def _failed(error: BaseException) -> Failed:
-    return Failed(type(error).__name__, " ".join(str(error).split())[:_MESSAGE_LENGTH])
+    try:
+        message = str(error)
+    except Exception:  # noqa: BLE001  even that may fail
+        message = "(it has no message)"
+    return Failed(type(error).__name__, " ".join(message.split())[:_MESSAGE_LENGTH])
 
 
 def _checked(outcome: object, judge: str) -> Outcome:

@@ -44,9 +44,10 @@ def test_labels_are_found_by_path_and_what_lacks_one_is_counted(tmp_path: Path) 
         {"id": "c", "gold": {"f": None}},
         {"id": "d"},
         {"id": "e", "gold": {"f": 3.5}, "group": "x"},
+        {"id": "f", "gold": {"f": 3.0}},
     )
     labels = read_labels(path, "gold.f", cluster="group")
-    assert labels.by_case == {"a": "3", "7": "true", "e": "3.5"}
+    assert labels.by_case == {"a": "3", "7": "true", "e": "3.5", "f": "3"}
     assert labels.clusters == {"a": "1", "e": "x"}
     assert labels.unlabelled == 2
 

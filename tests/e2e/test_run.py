@@ -252,6 +252,7 @@ def test_a_run_folder_never_takes_the_place_of_the_user_s_files(tmp_path: Path) 
     [
         ("raise OSError('gone')", "reader `mine:read`: failed on x (OSError: gone)"),
         ("return None", "reader `mine:read`: failed on x (TypeError"),
+        ("raise SystemExit('bye')", "reader `mine:read`: failed on x (SystemExit: bye)"),
         ("return [{'id': 'a'}]", "is no Case"),
         ("return [Case('a'), Case('a')]", "two cases have the id `a`"),
         ("return [Case('a', references='x')]", "`references` is 'x'; give a tuple of str"),

@@ -124,6 +124,7 @@ def test_slices_are_named_by_the_values_as_json_writes_them() -> None:
     assert slices_of(Case("a", extra={"x": {"b": 1, "a": 2}}), "x") == ['{"a":2,"b":1}']
     assert slices_of(Case("a", extra={"x": ["b", "b", 1]}), "x") == ["b", "1"]
     assert slices_of(Case("a", lang="ca"), "lang") == ["ca"]
+    assert slices_of(Case("a", extra={"x": [3.0, 3, 3.5]}), "x") == ["3", "3.5"]
 
 
 def test_the_threshold_is_the_judges_own_unless_another_is_named(tmp_path: Path) -> None:

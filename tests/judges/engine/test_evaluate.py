@@ -2,7 +2,7 @@ import asyncio
 import os
 import re
 import signal
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -341,3 +341,37 @@ def test_ctrl_c_is_heard_while_judgements_that_are_there_are_skipped(tmp_path: P
     with pytest.raises(KeyboardInterrupt):
         evaluate_sync(make_cases(500), ANSWERED, CountingJudge(), out=tmp_path / "run", progress=progress)
     assert resumed[-1] == 10
+
+
+class Wordless(Exception):
+    """Its message can't be had."""
+
+    def __str__(self) -> str:
+        raise ValueError("no")
+
+
+async def cancels_itself(case: Case) -> Verdict:
+    if case.id == "c1":
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+        await asyncio.sleep(0)
+    return Verdict(1.0)
+
+
+async def has_no_words(case: Case) -> Verdict:
+    if case.id == "c1":
+        raise Wordless
+    return Verdict(1.0)
+
+
+@pytest.mark.parametrize("judged", [cancels_itself, has_no_words])
+def test_a_judge_that_cancels_itself_or_has_no_words_costs_one_judgement(
+    out: Path | None, judged: Callable[[Case], Awaitable[Verdict]]
+) -> None:
+    class Odd(CountingJudge):
+        async def judge(self, case: Case, criterion: object, *, replicate: int = 0) -> Verdict:
+            return await judged(case)
+
+    results = evaluate_sync(make_cases(4), ANSWERED, Odd(), out=out)
+    assert [type(judgement.outcome) for judgement in results] == [Verdict, Failed, Verdict, Verdict]
