@@ -84,17 +84,17 @@ class Passage:
         self.tokens = tokens = _scan(text, lang, every_order=True)
         self.size = tokens.length // BLOCK + 1
         """Number of blocks."""
-        self.blocks: dict[str, list[int]] = {}
+        self.blocks = blocks = dict[str, list[int]]()
         """In which blocks each key stands."""
         borders: Iterable[int] = range(0, self.size * BLOCK, BLOCK)
         if tokens.length != len(tokens.keys):
             borders = [bisect_left(tokens.places, border) for border in borders]
         for block, (low, high) in enumerate(pairwise([*borders, len(tokens.keys)])):
             for key in set(tokens.keys[low:high]):
-                if key in self.blocks:
-                    self.blocks[key].append(block)
+                if key in blocks:
+                    blocks[key].append(block)
                 else:
-                    self.blocks[key] = [block]
+                    blocks[key] = [block]
         self.denied: dict[str, list[int]] = {}
         """And where it stands negated."""
         self.affirmed: dict[str, list[int]] = {}
@@ -103,10 +103,10 @@ class Passage:
             denied = {tokens.keys[index] for index in tokens.negated}
             for index, key in enumerate(tokens.keys):
                 if key in denied:
-                    blocks = self.denied if index in tokens.negated else self.affirmed
-                    blocks.setdefault(key, []).append(tokens.places[index] // BLOCK)
+                    stands = self.denied if index in tokens.negated else self.affirmed
+                    stands.setdefault(key, []).append(tokens.places[index] // BLOCK)
         rarities = _rarities(self.size)
-        self.rarity: Mapping[str, int] = {key: rarities[len(blocks)] for key, blocks in self.blocks.items()}
+        self.rarity: Mapping[str, int] = {key: rarities[len(known)] for key, known in blocks.items()}
         self.rarest = rarities[1]
         """Rarity of a key that stands in one block, and of one that isn't there."""
 
@@ -485,10 +485,8 @@ def _mend(text: str, shapes: str, base: str, columns: _Columns, *, every_order: 
     head = -1  # the token that letters with dots between are joined to
     runs: set[int] = set()  # of unspaced scripts
     dropped: set[int] = set()
-    for index, key in enumerate(keys):
-        if len(key) > 1 and key.islower():
-            continue
-        start, end = starts[index], ends[index]
+    for index in [at for at, key in enumerate(keys) if len(key) < 2 or not key.islower()]:
+        key, start, end = keys[index], starts[index], ends[index]
         kind = key[0]
         if kind in "CT":
             runs.add(index)
