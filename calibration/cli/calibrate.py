@@ -1,88 +1,198 @@
-"""`judges calibrate`: hold a run's judgements against people's labels. Mounted into the `judges` command."""
+"""`judges calibrate`: hold a judge against people's labels. Mounted into the `judges` command."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from judges.cli.output import Column, data, figure, note, number, prose, table, write_json
+from judges.cli.output import Exit, data, note, write_json
 from judges.errors import InputError
-from judges.printable import printable
 
 if TYPE_CHECKING:
-    from calibration.audit import Audit, View
-    from calibration.pairs import Judged
-    from judges.engine.plan import Assignment
+    from calibration.answers import Answers, Subject
+    from calibration.audit import Audit
+    from calibration.meaning import Scale
+    from calibration.pairs import Question
     from judges.engine.run import Manifest
 
 __all__ = ["calibrate"]
 
+_STORED = "stored:"
+_BY = ("lang",)
+
 
 def calibrate(
-    run: Annotated[Path, typer.Argument(help="Folder of the run.")],
-    gold: Annotated[Path, typer.Option(help="File of human labels: records with the case's id and a label.")],
-    label: Annotated[str, typer.Option(help="Field of the label: gold.faithfulness.")],
+    run: Annotated[Path, typer.Argument(help="Folder of the run; with --judge stored:... the file of verdicts.")],
+    gold: Annotated[
+        Path | None, typer.Option(help="File of human labels, by the case's id; else the file of stored verdicts.")
+    ] = None,
+    label: Annotated[
+        str | None, typer.Option(help="Field of the label: gold.faithfulness. Else every criterion that has labels.")
+    ] = None,
     positive: Annotated[
-        str | None, typer.Option(help="Which labels are good: 'correct', 'pass,partly', '>=3'.")
+        list[str] | None,
+        typer.Option(help="Which labels are good: 'correct', 'pass,partly', '>=3'; for one criterion 'tone:>=3'."),
+    ] = None,
+    scale: Annotated[
+        str | None, typer.Option(help="All labels there are: a,b,tie; levels in order: poor<fair<good; a range: 1..4.")
     ] = None,
     criterion: Annotated[
         str | None, typer.Option("--criterion", "-c", help="The criterion the labels are about; else the label's name.")
     ] = None,
-    judge: Annotated[str | None, typer.Option("--judge", "-j", help="Only this judge.")] = None,
+    judge: Annotated[
+        str | None,
+        typer.Option("--judge", "-j", help="Only this judge; stored:judges.NAME.DIMENSION for a stored one."),
+    ] = None,
     threshold: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Scores from here on pass; by default the judge's own.")
+        float | None, typer.Option(help="Scores from here on pass; by default the judge's own.")
     ] = None,
     cluster: Annotated[
         str | None, typer.Option(help="Field that groups cases, such as the question several systems answered.")
     ] = None,
+    require: Annotated[
+        list[str] | None, typer.Option(help="What must hold, by its interval: 'kappa>=0.6'. May be repeated.")
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 also where --require is undecided.")] = False,
+    chosen: Annotated[
+        str,
+        typer.Option(help="How the labelled cases were chosen: random, by-verdict, by-gold, by-hand, tuning, unknown."),
+    ] = "unknown",
+    by: Annotated[
+        list[str] | None,
+        typer.Option(help="Field whose values are looked at apart: meta.domain; else the language. May be repeated."),
+    ] = None,
+    rule: Annotated[
+        str,
+        typer.Option(help="What a threshold is chosen by: kappa, youden, cost:FALSE_PASS:FALSE_FAIL, precision:0.9."),
+    ] = "kappa",
+    epsilon: Annotated[
+        float,
+        typer.Option(min=0, max=0.99, help="What a person must be better by: 0.2 expert, 0.15 skilled, 0.1 crowd."),
+    ] = 0.2,
+    worst: Annotated[int, typer.Option(min=0, help="So many of the cases they disagree on most.")] = 5,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Hold the judge against human labels: agreement, kappa and its interval, the failures it finds."""
+    """Hold a judge against human labels: may it be relied on, where does it fail, what is the true pass rate?"""
     from calibration.audit import audit
-    from calibration.labels import Positive, read_labels
+    from calibration.cli.page import show_audit, show_overview
+    from calibration.meaning import Scale
     from calibration.pairs import join
-    from judges.engine.run import Run
+    from calibration.probabilities import parse_rule
+    from calibration.rates import CHOSEN
+    from judges.gate import Requirement
 
-    home = Run(run)
-    manifest = home.manifest()
-    assignments = _chosen(manifest, criterion or _criterion_of(manifest, label), judge)
-    labels = read_labels(gold, label, cluster=cluster)
-    good = labels.good(
-        Positive(positive if positive is not None else _usual(labels.found(), set(labels.by_case.values())))
-    )
+    if chosen not in CHOSEN:
+        raise InputError(f"--chosen {chosen}: choose one of {', '.join(CHOSEN)}")
+    requirements = [Requirement.parse(each) for each in require or []]
+    cut_rule = parse_rule(rule)
+    declared = None if scale is None else Scale.parse(scale)
+    asked = _Asked(label, positive or [], declared, criterion, threshold, cluster, tuple(by or _BY))
+    if judge is not None and judge.startswith(_STORED):
+        questions, answers = _of_file(run, gold or run, judge.removeprefix(_STORED), asked)
+    else:
+        if gold is None:
+            raise InputError("--gold is missing: name the file of human labels")
+        questions, answers = _of_run(run, gold, judge, asked)
+    joined = join(answers, questions, source=str(run))
     audits = [
-        audit(
-            join(
-                home, manifest, assignment, good, threshold=threshold, clusters=labels.clusters, cluster_field=cluster
-            ),
-            clustered=cluster is not None,
-        )
-        for assignment in assignments
+        audit(each, requirements=requirements, rule=cut_rule, chosen=CHOSEN[CHOSEN.index(chosen)], epsilon=epsilon)
+        for each in joined
     ]
     if cluster is not None and all(p.cluster == p.case_id for a in audits for p in a.pairs.pairs):
         note(f"`{cluster}` groups no cases: each is a group of its own")
     if json:
         write_json(
             {
-                "run": str(home.path),
-                "gold": str(gold),
+                "run": str(run),
+                "gold": str(gold or run),
                 "label": label,
-                "positive": positive,
                 "cluster": cluster,
-                "unlabelled_records": labels.unlabelled,
+                "chosen": chosen,
                 "audits": [one.to_record() for one in audits],
             }
         )
-        return
-    for place, one in enumerate(audits):
-        if place:
-            data()
-        _show(one, label, cluster)
+    else:
+        if len(audits) > 1:
+            show_overview(audits)
+        for place, one in enumerate(audits):
+            if place or len(audits) > 1:
+                data()
+            show_audit(one, worst)
+    if requirements and _misses(audits, strict=strict):
+        raise typer.Exit(Exit.GATE_FAILED)
+
+
+class _Asked:
+    """The options that say which labels are about what, and how they are read."""
+
+    def __init__(
+        self,
+        label: str | None,
+        positive: Sequence[str],
+        scale: "Scale | None",
+        criterion: str | None,
+        threshold: float | None,
+        cluster: str | None,
+        by: tuple[str, ...],
+    ) -> None:
+        self.label = label
+        self.criterion = criterion
+        self._positive = positive
+        self._scale = scale
+        self.threshold = threshold
+        self._cluster = cluster
+        self._by = by
+
+    def question(self, gold: Path, field: str, subject: "Subject") -> "Question":
+        """What is asked about one judge and criterion."""
+        from calibration.labels import read_labels
+        from calibration.meaning import meaning_of
+        from calibration.pairs import Question
+
+        labels = read_labels(gold, field, cluster=self._cluster)
+        meaning = meaning_of(labels, positive=self._rule(subject.criterion), scale=self._scale)
+        return Question(subject, labels, meaning, self.threshold, self._by, self._cluster)
+
+    def _rule(self, criterion: str) -> str | None:
+        """The rule for this criterion, or the one for all."""
+        own = [each.partition(":")[2] for each in self._positive if each.partition(":")[0] == criterion]
+        everyone = [each for each in self._positive if ":" not in each]
+        if len(own) > 1 or (not own and len(everyone) > 1):
+            raise InputError(f"--positive says it twice for `{criterion}`; name the criterion of each: tone:>=3")
+        return next(iter(own or everyone), None)
+
+
+def _of_run(folder: Path, gold: Path, judge: str | None, asked: _Asked) -> "tuple[list[Question], Answers]":
+    from calibration.answers import Subject, answers_in_run
+    from calibration.labels import labelled_criteria
+    from judges.engine.run import Run
+
+    if asked.threshold is not None and not 0 <= asked.threshold <= 1:
+        raise InputError(f"--threshold {asked.threshold:g}: scores of a run go from 0 to 1")
+    home = Run(folder)
+    manifest = home.manifest()
+    names = list(dict.fromkeys(each.criterion.name for each in manifest.assignments))
+    if asked.label is not None:
+        fields = {asked.criterion or _criterion_of(manifest, asked.label): asked.label}
+    else:
+        sought = names if asked.criterion is None else [asked.criterion]
+        fields = labelled_criteria(gold, sought)
+        if not fields:
+            wanted = " or ".join(f"gold.{each}" for each in sought)
+            raise InputError(f"{gold}: no record has {wanted}; name the field of the labels with --label")
+    chosen = [each for each in manifest.assignments if each.criterion.name in fields and judge in (None, each.judge)]
+    if not chosen:
+        pairs = ", ".join(f"{each.criterion.name} by {each.judge}" for each in manifest.assignments)
+        named = ", ".join(fields)
+        raise InputError(f"the run has no `{named}`{f' by `{judge}`' if judge else ''}; it has: {pairs}")
+    questions = [asked.question(gold, fields[each.criterion.name], Subject.of(each)) for each in chosen]
+    return questions, answers_in_run(home, manifest, chosen)
 
 
 def _criterion_of(manifest: "Manifest", label: str) -> str:
     """The criterion a label is about, by the last part of its field's name."""
-    names = list(dict.fromkeys(a.criterion.name for a in manifest.assignments))
+    names = list(dict.fromkeys(each.criterion.name for each in manifest.assignments))
     last = label.rpartition(".")[2]
     if last in names:
         return last
@@ -91,97 +201,30 @@ def _criterion_of(manifest: "Manifest", label: str) -> str:
     raise InputError(f"`{label}` names none of the run's criteria; say which with --criterion: {', '.join(names)}")
 
 
-def _chosen(manifest: "Manifest", criterion: str, judge: str | None) -> "list[Assignment]":
-    chosen = [a for a in manifest.assignments if a.criterion.name == criterion and judge in (None, a.judge)]
-    if not chosen:
-        pairs = ", ".join(f"{a.criterion.name} by {a.judge}" for a in manifest.assignments)
-        raise InputError(f"the run has no `{criterion}`{f' by `{judge}`' if judge else ''}; it has: {pairs}")
-    return chosen
+def _of_file(path: Path, gold: Path, judge: str, asked: _Asked) -> "tuple[list[Question], Answers]":
+    from calibration.answers import answers_in_file, stored_subjects
+    from calibration.labels import labelled_criteria
 
-
-def _usual(found: str, labels: set[str]) -> str:
-    """The good label, where the usual words leave no doubt."""
-    for good, bad in (("pass", "fail"), ("correct", "incorrect"), ("yes", "no"), ("true", "false"), ("1", "0")):
-        if labels <= {good, bad}:
-            return good
-    raise InputError(
-        f"which labels are good? say it with --positive, as in --positive correct or --positive '>=3'; {found}"
-    )
-
-
-def _show(audit: "Audit", label: str, cluster: str | None) -> None:
-    pairs = audit.pairs
-    assignment = pairs.assignment
-    data(f"{assignment.criterion.name} by {printable(assignment.judge)}, against {printable(label)}")
-    data(f"{len(pairs.pairs):,} labelled cases; a score passes from {pairs.threshold:g}")
-    data()
-    rare: tuple[Judged, ...] = ("abstained", "failed")
-    judged: list[Judged] = ["pass", "fail", *(kind for kind in rare if any(row[kind] for row in audit.matrix.values()))]
-    heads = ("judge: pass", *judged[1:])
-    table(
-        [Column("people say"), *(Column(head, "right") for head in heads)],
-        ([name, *(f"{row[kind]:,}" for kind in judged)] for name, row in audit.matrix.items()),
-    )
-    data()
-    for view in audit.views:
-        cases = "" if len(audit.views) == 1 else f"abstentions {view.abstentions}: "
-        table(
-            [Column(f"{cases}{view.metrics.accuracy.n:,} cases"), Column("judge"), Column("always pass")], _rows(view)
-        )
-        data()
-    data(f"area under the curve of the score  {figure(audit.area_under_curve)}")
-    data()
-    for line in _notes(audit, cluster):
-        prose(line, "  ")
-
-
-def _rows(view: "View") -> "list[list[str]]":
-    """The judge, and beside it the baseline that passes everything."""
-    metrics = view.metrics
-    return [
-        ["agreement", figure(metrics.accuracy), figure(metrics.always_pass.accuracy)],
-        ["Cohen's kappa", figure(view.kappa), "0.00"],
-        ["fails found (recall)", figure(metrics.specificity), "0.00"],
-        ["fails that are right (precision)", figure(metrics.npv), "none"],
-        ["passes found (recall)", figure(metrics.recall), "1.00"],
-    ]
-
-
-def _notes(audit: "Audit", cluster: str | None) -> "list[str]":
-    pairs = audit.pairs
-    kappa = audit.views[0].kappa
-    notes: list[str] = []
-    if kappa.value is None:
-        notes.append(f"kappa is undefined ({kappa.reason})")
-    elif kappa.ci_low is None:
-        notes.append(f"kappa has no interval ({kappa.reason})")
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder; give the file that holds `{judge}` in place of the run")
+    subjects = stored_subjects(path, judge, None if asked.criterion is None else [asked.criterion])
+    if asked.label is not None:
+        if len(subjects) > 1:
+            last = asked.label.rpartition(".")[2]
+            subjects = [each for each in subjects if each.criterion == last] or subjects
+        if len(subjects) > 1:
+            names = ", ".join(each.criterion for each in subjects)
+            raise InputError(f"`{judge}` was asked several things; name one: stored:{judge}.… ({names})")
+        fields = {each.criterion: asked.label for each in subjects}
     else:
-        notes.append(
-            "the judge agrees with people more than chance would"
-            if kappa.ci_low > 0
-            else "the interval of kappa reaches 0: these labels don't show that the judge agrees more than chance would"
-        )
-    if cluster is not None and kappa.n_clusters is not None:
-        groups = f"{kappa.n_clusters:,} groups by {cluster}"
-        notes.append(f"intervals allow for {groups} (design effect of kappa {number(kappa.deff)})")
-    notes += [f"careful: {_FLAGS[flag]}" for flag in kappa.flags if flag in _FLAGS]
-    for count, what in (
-        (pairs.unlabelled, "cases of the run have no label"),
-        (pairs.not_in_run, "labels are of cases that the run doesn't have"),
-        (pairs.pending, "labelled cases are not judged yet: run the same `judges run` again"),
-    ):
-        if count:
-            notes.append(f"left out: {count:,} {what}")
-    for name, counts in (("abstained", pairs.abstained), ("failed", pairs.failed)):
-        if counts:
-            notes.append(f"{name}: {printable(', '.join(f'{reason} {count:,}' for reason, count in counts.items()))}")
-    return notes
+        fields = labelled_criteria(gold, [each.criterion for each in subjects])
+    subjects = [each for each in subjects if each.criterion in fields]
+    if not subjects:
+        raise InputError(f"{gold}: has no labels of what `{judge}` was asked; name their field with --label")
+    questions = [asked.question(gold, fields[each.criterion], each) for each in subjects]
+    return questions, answers_in_file(path, subjects)
 
 
-_FLAGS = {
-    "constant_rater": "people or judge gave every case the same label",
-    "small_n": "fewer than 30 cases",
-    "few_clusters": "fewer than 30 groups",
-    "rare_class": "fewer than 10 cases of one label",
-    "high_drop": "more than 5% of the judgements are abstentions or failures",
-}
+def _misses(audits: "Sequence[Audit]", *, strict: bool) -> bool:
+    bad = {"FAIL", "UNDECIDED"} if strict else {"FAIL"}
+    return any(each.decision.status in bad for each in audits)

@@ -59,12 +59,12 @@ def judges(
     return shown
 
 
-def start(*arguments: str | Path, folder: Path) -> "subprocess.Popen[bytes]":
+def start(*arguments: str | Path, folder: Path, changes: Mapping[str, str] | None = None) -> "subprocess.Popen[bytes]":
     """Start `judges` and return at once."""
     return subprocess.Popen(
         [sys.executable, "-m", "judges", *map(str, arguments)],
         cwd=folder,
-        env=environment(),
+        env=environment(**(changes or {})),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -1,0 +1,68 @@
+"""The pass rate that people would give the whole run, from the judge's verdicts and the few labels there are."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from calibration.items import Items
+from calibration.meaning import PASS
+from calibration.pairs import Pairs
+from calibration.statistics.prevalence import PassRate, Selection, true_pass_rate
+from judges.figures import Figure, to_record
+from judges.intervals import proportion
+
+__all__ = ["CHOSEN", "Chosen", "CorrectedRate", "corrected_rate"]
+
+Chosen: TypeAlias = Literal["random", "by-verdict", "by-gold", "by-hand", "tuning", "unknown"]
+CHOSEN: tuple[Chosen, ...] = ("random", "by-verdict", "by-gold", "by-hand", "tuning", "unknown")
+
+_SELECTIONS: dict[Chosen, Selection] = {"random": "random", "by-verdict": "by_verdict", "by-gold": "by_gold"}
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedRate:
+    """What the judge says, what people say, and what they would say of all."""
+
+    chosen: Chosen
+    """How the labelled cases were chosen, as the user says."""
+    naive: Figure
+    """The judge's pass rate over the whole run. Its interval knows nothing of the judge's errors."""
+    people: Figure
+    """People's pass rate over the labelled cases."""
+    corrected: PassRate | None
+    """None where the way of choosing allows no estimate."""
+    supported: bool
+    """Whether the estimate is of the run. With an unknown way of choosing it is only if the cases were random."""
+
+    def to_record(self) -> dict[str, object]:
+        """The rates as JSON-ready values."""
+        return to_record(self)
+
+
+def corrected_rate(items: Items, pairs: Pairs, chosen: Chosen) -> CorrectedRate:
+    """The corrected pass rate, as far as the way of choosing supports one.
+
+    Args:
+        items: What the judge is held against people on. A failed judgement is no verdict: it is left out.
+        pairs: All pairs, with the verdicts on cases without a label.
+        chosen: How the labelled cases were chosen.
+    """
+    judged = [each for each in items.pairs if each.said in items.labels]
+    human = [each.gold == PASS for each in judged]
+    judge = [each.said == PASS for each in judged]
+    rest = pairs.unlabelled_passed
+    clusters = [each.cluster for each in judged] if pairs.clustered else None
+    others = list(pairs.unlabelled_clusters) if pairs.clustered else None
+    everyone = None if clusters is None or others is None else [*clusters, *others]
+    selection = _SELECTIONS.get("random" if chosen == "unknown" else chosen)
+    corrected = None
+    if selection is not None and (selection != "by_gold" or rest):
+        corrected = true_pass_rate(
+            human, judge, rest, selection=selection, clusters=clusters, clusters_unlabelled=others
+        )
+    return CorrectedRate(
+        chosen,
+        proportion([*judge, *rest], everyone),
+        proportion(human, clusters),
+        corrected,
+        corrected is not None and chosen != "unknown",
+    )

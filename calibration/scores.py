@@ -1,0 +1,199 @@
+"""Judge and people as numbers on a scale: how they go together, and how far apart they are."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibration.meaning import Scale
+from calibration.pairs import Pair, Pairs
+from calibration.statistics.resampling import bootstrap_items
+from calibration.statistics.scores import (
+    BlandAltman,
+    ScorePairs,
+    bland_altman,
+    concordance,
+    kendall,
+    mean_absolute_error,
+    pair_scores,
+    pairwise_accuracy,
+    pearson,
+    root_mean_squared_error,
+    spearman,
+)
+from judges.figures import Figure, to_record
+
+__all__ = ["Beyond", "Differences", "Rank", "Scores", "scores_of"]
+
+_RESAMPLES = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Beyond:
+    """Numbers outside the declared range. They stay as they are."""
+
+    whose: str
+    count: int
+    lowest: float
+    highest: float
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """How far apart judge and people are, in units of the scale; where both use the same one."""
+
+    bland_altman: BlandAltman
+    concordance: Figure
+    """Lin's: 1 if both are the same number."""
+    mae: Figure
+    rmse: Figure
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """A plain measure in the judge's place."""
+
+    name: str
+    spearman: Figure
+    advantage: Figure
+    """Spearman's correlation of the judge less the size of this one's, on the same cases."""
+
+    @property
+    def beaten(self) -> bool:
+        """Whether all of the interval of the advantage lies above 0."""
+        return self.advantage.ci_low is not None and self.advantage.ci_low > 0
+
+    def to_record(self) -> dict[str, object]:
+        """The measure as JSON-ready values."""
+        return {**to_record(self), "beaten": self.beaten}
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Judge's scores and people's numbers."""
+
+    pearson: Figure
+    spearman: Figure
+    kendall: Figure
+    """Tau-b."""
+    ordered_alike: Figure
+    """Share of pairs of cases that both order alike; a tie on both sides is alike."""
+    baselines: tuple[Rank, ...]
+    differences: Differences | None
+    """None where judge and people use different scales."""
+    stretched: bool
+    """The judge's 0 to 1 was laid on the declared range, for the differences."""
+    beyond: tuple[Beyond, ...]
+
+    def to_record(self) -> dict[str, object]:
+        """The figures as JSON-ready values."""
+        return {**to_record(self), "baselines": [each.to_record() for each in self.baselines]}
+
+
+def scores_of(pairs: Pairs) -> Scores | None:
+    """Hold scores against people's numbers; None where one side has none.
+
+    Differences are looked at where both use one scale: the judge's numbers are stored and lie where the people's do or
+    a range is declared; or the judge's go from 0 to 1 and the range is declared, on which they are then laid.
+    """
+    meaning, scale = pairs.question.meaning, pairs.question.meaning.scale
+    kept = [each for each in pairs.pairs if each.number is not None and _number(each, pairs) is not None]
+    if not meaning.numeric or not kept:
+        return None
+    human = np.array([each.number for each in kept], dtype=np.float64)
+    judge = np.array([_number(each, pairs) for each in kept], dtype=np.float64)
+    clusters = [each.cluster for each in kept] if pairs.clustered else None
+    paired = pair_scores(human, judge, clusters=clusters)
+    stored = pairs.question.subject.field is not None
+    laid = _laid(judge, scale) if not stored else None
+    same = stored and (meaning.within(float(judge.min()), float(judge.max())) or (scale is not None and scale.ordered))
+    differences = None
+    if laid is not None or same:
+        compared = paired if laid is None else pair_scores(human, laid, clusters=clusters)
+        differences = Differences(
+            bland_altman(compared),
+            concordance(compared),
+            mean_absolute_error(compared),
+            root_mean_squared_error(compared),
+        )
+    beyond = [_beyond("people", human, scale), _beyond("judge", judge, scale) if stored else None]
+    return Scores(
+        pearson(paired),
+        spearman(paired),
+        kendall(paired),
+        pairwise_accuracy(paired),
+        _ranks(kept, human, judge, clusters),
+        differences,
+        laid is not None,
+        tuple(each for each in beyond if each is not None),
+    )
+
+
+def _number(pair: Pair, pairs: Pairs) -> float | None:
+    """The judge's number; a level it named counts by its place."""
+    if pair.score is not None or pair.said not in pairs.question.meaning.labels:
+        return pair.score
+    return None if pairs.question.meaning.binary else pairs.question.meaning.number(pair.said)
+
+
+def _laid(judge: NDArray[np.float64], scale: Scale | None) -> NDArray[np.float64] | None:
+    if scale is None or scale.low is None or scale.high is None:
+        return None
+    return np.asarray(scale.low + judge * (scale.high - scale.low), dtype=np.float64)
+
+
+def _beyond(whose: str, numbers: NDArray[np.float64], scale: Scale | None) -> Beyond | None:
+    if scale is None or scale.low is None or scale.high is None:
+        return None
+    outside = int(np.count_nonzero((numbers < scale.low) | (numbers > scale.high)))
+    return Beyond(whose, outside, float(numbers.min()), float(numbers.max())) if outside else None
+
+
+def _ranks(
+    kept: Sequence[Pair], human: NDArray[np.float64], judge: NDArray[np.float64], clusters: Sequence[str] | None
+) -> tuple[Rank, ...]:
+    found: list[Rank] = []
+    for name in ("overlap", "length"):
+        plain = np.array([getattr(each, name) for each in kept], dtype=np.float64)
+        own = spearman(pair_scores(human, plain, clusters=clusters))
+        found.append(Rank(name, own, _advantage(human, judge, plain, clusters, own)))
+    return tuple(found)
+
+
+def _advantage(
+    human: NDArray[np.float64],
+    judge: NDArray[np.float64],
+    plain: NDArray[np.float64],
+    clusters: Sequence[str] | None,
+    own: Figure,
+) -> Figure:
+    """Percentile bootstrap of cases or clusters, for both on the same ones."""
+
+    def statistic(chosen: NDArray[np.intp]) -> float | None:
+        people = _ranked(human[chosen])
+        first, second = (_correlation(people, _ranked(each[chosen])) for each in (judge, plain))
+        return None if first is None or second is None else first - abs(second)
+
+    everything = np.arange(human.size)
+    value = statistic(everything)
+    if value is None:
+        return own if own.value is None else ScorePairs(human, judge, None, None, 0).undefined("constant_input", 0.95)
+    n_clusters = None if clusters is None else len(set(clusters))
+    figure = Figure(value, n=human.size, n_clusters=n_clusters)
+    units = human.size if n_clusters is None else n_clusters
+    if units < 2:
+        return Figure(value, n=human.size, n_clusters=n_clusters, reason="too_few")
+    drawn = bootstrap_items(statistic, human.size, clusters, resamples=_RESAMPLES)
+    return drawn.onto(figure)
+
+
+def _ranked(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[codes], dtype=np.float64)
+
+
+def _correlation(x: NDArray[np.float64], y: NDArray[np.float64]) -> float | None:
+    x, y = x - x.mean(), y - y.mean()
+    spread = float(x @ x) * float(y @ y)
+    return float(x @ y) / spread**0.5 if spread > 0 else None
