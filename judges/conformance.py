@@ -121,9 +121,14 @@ async def _behaviour(judge: Judge, criterion: Criterion, cases: list[Case], *, r
     before = judge.fingerprint
     caller = asyncio.current_task()
 
+    def is_ended() -> bool:
+        return caller is not None and caller.cancelling() > 0
+
     async def outcome(case: Case) -> Outcome:
         try:
-            found = await outcome_of(judge, case, criterion, replicate=0, caller=caller)
+            found = await outcome_of(
+                judge, case, criterion, replicate=0, is_ended=lambda: caller is not None and caller.cancelling() > 0
+            )
         except JudgesError as error:
             found = Failed(type(error).__name__, str(error))
         if isinstance(found, Failed):

@@ -8,7 +8,7 @@ from typing import Any
 from judges.case import Part
 from judges.fingerprint import Json, fingerprint
 
-__all__ = ["BINARY", "Criterion", "Level", "Scale", "Unit"]
+__all__ = ["BINARY", "Criterion", "Example", "Level", "Scale", "Unit"]
 
 
 class Unit(StrEnum):
@@ -48,6 +48,25 @@ class Scale:
         if scores != sorted(scores) or not all(0 <= score <= 1 for score in scores):
             raise ValueError("the scores of a scale's levels go from 0 to 1, worst first")
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels, worst first."""
+        return tuple(level.label for level in self.levels)
+
+    def level(self, label: str) -> Level | None:
+        """The level of that label."""
+        return next((level for level in self.levels if level.label == label), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A case that shows how the scale is meant, for judges that read examples."""
+
+    parts: Mapping[str, str]
+    """Text by part: `answer`, `question`, ..."""
+    label: str
+    rationale: str = ""
+
 
 BINARY = Scale((Level("no", 0.0), Level("yes", 1.0)))
 
@@ -69,9 +88,16 @@ class Criterion:
     description: str = ""
     background: tuple[Part, ...] = ()
     """Further parts a judge may read."""
+    template: str = ""
+    """The prompt template of judges that have one: a folder of `prompts/`. Empty: the one for any rubric."""
+    examples: tuple[Example, ...] = ()
+    """For judges that read examples."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "background", tuple(part for part in Part if part in self.background))
+        for example in self.examples:
+            if self.scale.level(example.label) is None:
+                raise ValueError(f"an example of `{self.name}` is labelled `{example.label}`, which its scale hasn't")
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -89,6 +115,8 @@ class Criterion:
             "scale": [[level.label, level.score, level.description] for level in self.scale.levels],
             "description": self.description,
             "background": [part.value for part in self.background],
+            "template": self.template,
+            "examples": [[dict(each.parts), each.label, each.rationale] for each in self.examples],
         }
 
     @classmethod
@@ -103,6 +131,8 @@ class Criterion:
             scale=Scale(tuple(Level(*level) for level in record["scale"])),
             description=record["description"],
             background=tuple(Part(part) for part in record["background"]),
+            template=record["template"],
+            examples=tuple(Example(*example) for example in record["examples"]),
         )
 
     @property

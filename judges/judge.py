@@ -11,7 +11,16 @@ __all__ = ["Judge"]
 
 @runtime_checkable
 class Judge(Protocol):
-    """Turns a case and a criterion into a verdict. It keeps nothing between calls."""
+    """Turns a case and a criterion into a verdict. It keeps nothing between calls.
+
+    It may have more, and is asked for it where it does:
+
+        threshold: float                        scores from here on pass; 0.5 without it
+        workers: int                            judgements it can have under way at a time, unless the user says
+        fingerprint_for(criterion) -> str       in place of `fingerprint`, where that depends on the criterion
+        requests(case, criterion) -> list       the requests a judgement begins with, for planning its cost
+        async aclose()                          lets go of connections, after an evaluation; it still serves the next
+    """
 
     @property
     def name(self) -> str:

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from judges.usage import Usage
+
 __all__ = ["Abstained", "ClaimVerdict", "Evidence", "Failed", "Judgement", "Outcome", "Verdict"]
 
 
@@ -91,6 +93,8 @@ class Judgement:
     """Hash of all that the outcome depends on."""
     seconds: float | None = None
     """How long the judge took."""
+    usage: Usage | None = None
+    """What its calls of services used; None where there were none."""
 
     @property
     def score(self) -> float | None:

@@ -1,12 +1,12 @@
 """Judges cases: plans the judgements, skips those that exist, makes the others, and turns errors into outcomes."""
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Protocol
 
 from judges.case import Case
 from judges.criterion import Criterion
@@ -15,16 +15,31 @@ from judges.engine.pool import for_each, run_to_end
 from judges.engine.progress import Counts, Progress
 from judges.engine.results import Results
 from judges.engine.run import Manifest, Run
-from judges.errors import Disposition, InputError, JudgesError
+from judges.errors import Disposition, InputError, JudgesError, TooManyFailed
 from judges.judge import Judge
+from judges.usage import NOTHING_USED, tallied
 from judges.verdict import Abstained, Failed, Judgement, Outcome, Verdict
 
-__all__ = ["WORKERS", "Store", "checked", "evaluate", "evaluate_sync", "judge_all", "judge_run", "outcome_of"]
+__all__ = [
+    "GRACE_SECONDS",
+    "WORKERS",
+    "Store",
+    "checked",
+    "evaluate",
+    "evaluate_sync",
+    "judge_all",
+    "judge_run",
+    "outcome_of",
+]
 
 WORKERS = 8
 """Judgements under way at a time, unless told otherwise."""
 
 _MESSAGE_LENGTH = 500
+GRACE_SECONDS = 10.0
+"""What is under way when something stops it all, such as a refused key, may take so long to end. It may be paid for."""
+_ENOUGH = 50
+"""Judgements that must have been made before their failures end an evaluation."""
 
 
 class Store(Protocol):
@@ -44,7 +59,9 @@ async def judge_all(
     store: Store,
     *,
     replicates: int = 1,
-    workers: int = WORKERS,
+    workers: int | None = None,
+    max_failures: float = 1.0,
+    grace_seconds: float = GRACE_SECONDS,
     counts: Counts | None = None,
     progress: Progress | None = None,
 ) -> Counts:
@@ -56,15 +73,27 @@ async def judge_all(
         judges: By name.
         store: Its keys decide what is left to do; each judgement is appended to it.
         replicates: How often each judgement is made.
-        workers: Judgements under way at a time.
+        workers: Judgements under way at a time; by default as many as the judges can have.
+        max_failures: The share of judgements that may fail. A larger one ends it, once there are enough to tell.
+        grace_seconds: How long what is under way may still take when something stops it all.
         counts: Counted on, if given: its `total` is for `progress` to show.
         progress: Told after each judgement.
 
     Raises:
-        JudgesError: An error whose disposition is STOP. What was under way is finished and stored first.
+        TooManyFailed: More than `max_failures` of the judgements made now failed.
+        JudgesError: Another error whose disposition is STOP. What was under way is finished and stored first, as far
+            as it ends in time.
     """
     count = counts if counts is not None else Counts()
     caller = asyncio.current_task()
+    is_over = False
+
+    def end() -> None:
+        nonlocal is_over
+        is_over = True
+
+    def is_ended() -> bool:
+        return is_over or (caller is not None and caller.cancelling() > 0)
 
     def left() -> Iterator[Work]:
         there = frozenset(store.keys)
@@ -81,15 +110,16 @@ async def judge_all(
                 continue
             if progress is not None:
                 progress(count)
-            if caller is not None and caller.cancelling():
+            if is_ended():
                 return  # Ctrl-C while there is nothing but judgements to skip
 
     async def judge(work: Work) -> Judgement:
         began = perf_counter()
         assignment = work.assignment
-        outcome = await outcome_of(
-            judges[assignment.judge], work.case, assignment.criterion, replicate=work.replicate, caller=caller
-        )
+        with tallied() as tally:
+            outcome = await outcome_of(
+                judges[assignment.judge], work.case, assignment.criterion, replicate=work.replicate, is_ended=is_ended
+            )
         return Judgement(
             case_id=work.case.id,
             criterion=assignment.criterion.name,
@@ -98,6 +128,7 @@ async def judge_all(
             replicate=work.replicate,
             key=work.key,
             seconds=round(perf_counter() - began, 6),
+            usage=None if tally.usage is NOTHING_USED else tally.usage,
         )
 
     def keep(judgement: Judgement) -> None:
@@ -106,6 +137,8 @@ async def judge_all(
         except TypeError as error:  # something in the verdict is no JSON value
             judgement = replace(judgement, outcome=_failed(error))
             store.append(judgement)
+        if judgement.usage is not None:
+            count.usage += judgement.usage
         match judgement.outcome:
             case Verdict():
                 count.verdicts += 1
@@ -115,13 +148,31 @@ async def judge_all(
                 count.failed += 1
         if progress is not None:
             progress(count)
+        if isinstance(judgement.outcome, Failed) and count.made >= _ENOUGH and count.failed > max_failures * count.made:
+            failed = judgement.outcome
+            raise TooManyFailed(
+                f"{count.failed:,} of {count.made:,} judgements failed, more than {max_failures:.0%}; "
+                f"the last one: {failed.error}: {failed.message}"
+            )
 
-    await for_each(judge, left(), keep, workers=workers)
+    at_once = workers if workers is not None else max(getattr(each, "workers", WORKERS) for each in judges.values())
+    try:
+        await for_each(judge, left(), keep, workers=at_once, grace_seconds=grace_seconds, on_grace_over=end)
+    finally:
+        await _let_go(judges.values())
     return count
 
 
+async def _let_go(judges: Iterable[Judge]) -> None:
+    """Close the connections of judges that have some."""
+    for judge in judges:
+        close: Callable[[], Awaitable[None]] | None = getattr(judge, "aclose", None)
+        if close is not None:
+            await close()
+
+
 async def outcome_of(
-    judge: Judge, case: Case, criterion: Criterion, *, replicate: int, caller: "asyncio.Task[Any] | None"
+    judge: Judge, case: Case, criterion: Criterion, *, replicate: int, is_ended: Callable[[], bool]
 ) -> Outcome:
     """One judgement's outcome: what the judge returns, or a failure where it raises or breaks its promises.
 
@@ -130,7 +181,7 @@ async def outcome_of(
         case: About what.
         criterion: By what.
         replicate: Which repetition.
-        caller: The task whose cancellation ends this too. Any other cancellation has leaked from what the judge did.
+        is_ended: Whether the evaluation is being cancelled. Any other cancellation has leaked from what the judge did.
 
     Raises:
         JudgesError: An error whose disposition is STOP.
@@ -144,7 +195,7 @@ async def outcome_of(
     except KeyboardInterrupt:
         raise
     except asyncio.CancelledError as error:
-        if caller is not None and caller.cancelling():
+        if is_ended():
             raise
         task = asyncio.current_task()
         while task is not None and task.cancelling():
@@ -187,7 +238,9 @@ async def judge_run(
     manifest: Manifest,
     judges: Mapping[str, Judge],
     *,
-    workers: int = WORKERS,
+    workers: int | None = None,
+    max_failures: float = 1.0,
+    counts: Counts | None = None,
     progress: Progress | None = None,
 ) -> Counts:
     """Make every judgement that a run still lacks. Hold the run (`Run.locked`) meanwhile.
@@ -196,7 +249,8 @@ async def judge_run(
         JudgesError: As `judge_all`.
         LedgerError: A file of the run can't be read or written.
     """
-    counts = Counts(total=manifest.cases * len(manifest.assignments) * manifest.replicates)
+    counts = counts if counts is not None else Counts()
+    counts.total = manifest.cases * len(manifest.assignments) * manifest.replicates
     with run.open_ledger() as ledger:
         counts.repaired = ledger.repaired
         if progress is not None:
@@ -208,6 +262,7 @@ async def judge_run(
             ledger,
             replicates=manifest.replicates,
             workers=workers,
+            max_failures=max_failures,
             counts=counts,
             progress=progress,
         )
@@ -231,7 +286,8 @@ async def evaluate(
     *,
     out: str | Path | None = None,
     replicates: int = 1,
-    workers: int = WORKERS,
+    workers: int | None = None,
+    max_failures: float = 1.0,
     progress: Progress | None = None,
 ) -> Results:
     """Judge cases by every criterion with every judge.
@@ -243,7 +299,8 @@ async def evaluate(
         out: Folder of the run. What it holds is not judged again, so the same call goes on where it was stopped.
             Without it, nothing is written.
         replicates: How often each judgement is made.
-        workers: Judgements under way at a time.
+        workers: Judgements under way at a time; by default as many as the judges can have.
+        max_failures: The share of judgements that may fail. A larger one ends the evaluation, from 50 judgements on.
         progress: Told after each judgement.
 
     Returns:
@@ -251,11 +308,12 @@ async def evaluate(
 
     Raises:
         InputError: Two cases share an id, or a judge doesn't support a criterion.
+        TooManyFailed: More than `max_failures` failed.
         JudgesError: A judge raised an error that stops everything.
     """
     asked = [criteria] if isinstance(criteria, Criterion) else list(criteria)
     panel = list(judges) if isinstance(judges, Iterable) else [judges]
-    if replicates < 1 or workers < 1:
+    if replicates < 1 or (workers is not None and workers < 1):
         raise InputError("`replicates` and `workers` are 1 or more")
     assignments = assign(asked, panel)
     by_name = {judge.name: judge for judge in panel}
@@ -265,13 +323,21 @@ async def evaluate(
             manifest = run.begin(
                 checked(cases), lambda count: Manifest("(Python)", assignments, replicates=replicates, cases=count)
             )
-            await judge_run(run, manifest, by_name, workers=workers, progress=progress)
+            await judge_run(run, manifest, by_name, workers=workers, max_failures=max_failures, progress=progress)
         return Results(run.stored(manifest))
     kept = list(checked(cases))
     memory = _Memory()
     counts = Counts(total=len(kept) * len(assignments) * replicates)
     await judge_all(
-        kept, assignments, by_name, memory, replicates=replicates, workers=workers, counts=counts, progress=progress
+        kept,
+        assignments,
+        by_name,
+        memory,
+        replicates=replicates,
+        workers=workers,
+        max_failures=max_failures,
+        counts=counts,
+        progress=progress,
     )
     return Results(
         [
@@ -311,7 +377,8 @@ def evaluate_sync(
     *,
     out: str | Path | None = None,
     replicates: int = 1,
-    workers: int = WORKERS,
+    workers: int | None = None,
+    max_failures: float = 1.0,
     progress: Progress | None = None,
 ) -> Results:
     """`evaluate`, run to its end. Where an event loop already runs (a notebook), in a thread with a loop of its own.
@@ -319,5 +386,14 @@ def evaluate_sync(
     Arguments, result and errors are those of `evaluate`.
     """
     return run_to_end(
-        evaluate(cases, criteria, judges, out=out, replicates=replicates, workers=workers, progress=progress)
+        evaluate(
+            cases,
+            criteria,
+            judges,
+            out=out,
+            replicates=replicates,
+            workers=workers,
+            max_failures=max_failures,
+            progress=progress,
+        )
     )

@@ -13,9 +13,10 @@ from typing import Any, Self, cast
 import orjson
 
 from judges.errors import LedgerError
+from judges.usage import Usage
 from judges.verdict import Abstained, ClaimVerdict, Evidence, Failed, Judgement, Outcome, Verdict
 
-__all__ = ["Ledger", "decode", "encode", "lines", "not_a_judgement"]
+__all__ = ["Ledger", "decode", "done_keys", "encode", "lines", "not_a_judgement"]
 
 _CHUNK = 1 << 16
 _OFTEN_EMPTY = frozenset({"rationale", "detail", "message", "claims"})
@@ -41,12 +42,7 @@ class Ledger:
             raise LedgerError(f"{path}: {error.strerror}; choose another folder with --out") from error
         try:
             self._repair()
-            for _, record in lines(path):
-                key = bytes.fromhex(record["key"])
-                if "failed" in record:
-                    self.keys.discard(key)
-                else:
-                    self.keys.add(key)
+            self.keys = done_keys(path)
         except BaseException:
             os.close(self._descriptor)
             raise
@@ -121,6 +117,22 @@ def lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         raise LedgerError(f"{path}: {error.strerror}") from error
 
 
+def done_keys(path: Path) -> set[bytes]:
+    """Keys of a ledger's judgements that need not be made again: all but the failed ones.
+
+    Raises:
+        LedgerError: A line is not a judgement, or the file can't be read.
+    """
+    keys: set[bytes] = set()
+    for _, record in lines(path):
+        key = bytes.fromhex(record["key"])
+        if "failed" in record:
+            keys.discard(key)
+        else:
+            keys.add(key)
+    return keys
+
+
 def _parse(line: bytes, where: str) -> dict[str, Any]:
     try:
         record: dict[str, Any] = orjson.loads(line)
@@ -150,6 +162,8 @@ def encode(judgement: Judgement) -> bytes:
         "seconds": judgement.seconds,
     }
     record |= outcome_record(judgement.outcome)
+    if judgement.usage is not None:
+        record["usage"] = judgement.usage.to_record()
     try:
         return orjson.dumps(record, option=orjson.OPT_SERIALIZE_NUMPY)
     except TypeError:  # half of a surrogate pair in some text: no UTF-8 can hold it
@@ -221,6 +235,7 @@ def decode(record: dict[str, Any]) -> Judgement:
         replicate=record["replicate"],
         key=record["key"],
         seconds=record["seconds"],
+        usage=Usage.from_record(record["usage"]) if "usage" in record else None,
     )
 
 

@@ -1,6 +1,6 @@
 """What there is to judge: cases x criteria x judges x replicates, each with the key of its judgement."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -83,10 +83,21 @@ def assign(criteria: Sequence[Criterion], judges: Sequence[Judge]) -> tuple[Assi
                     f"the judge `{judge.name}` can't judge `{criterion.name}`; choose another judge for it"
                 )
     return tuple(
-        Assignment(criterion, judge.name, judge.fingerprint, float(getattr(judge, "threshold", _DEFAULT_THRESHOLD)))
+        Assignment(
+            criterion,
+            judge.name,
+            _fingerprint(judge, criterion),
+            float(getattr(judge, "threshold", _DEFAULT_THRESHOLD)),
+        )
         for criterion in criteria
         for judge in judges
     )
+
+
+def _fingerprint(judge: Judge, criterion: Criterion) -> str:
+    """Of the judge for this criterion, where that differs: a new prompt for one leaves the judgements of the others."""
+    of_one: Callable[[Criterion], str] | None = getattr(judge, "fingerprint_for", None)
+    return judge.fingerprint if of_one is None else of_one(criterion)
 
 
 def _supports(judge: Judge, criterion: Criterion) -> bool:

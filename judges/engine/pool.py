@@ -20,11 +20,14 @@ async def for_each(
     sink: Callable[[Result], None],
     *,
     workers: int,
+    grace_seconds: float | None = None,
+    on_grace_over: Callable[[], None] | None = None,
 ) -> None:
     """Await `function` on each item, at most `workers` at a time, and hand each result to `sink`.
 
     `sink` is a plain function, so that no cancellation comes between a result and its sink. After the first exception
-    no new item is begun; what is under way is finished and handed on, then the exception is raised as it is.
+    no new item is begun; what is under way is finished and handed on, then the exception is raised as it is. What takes
+    longer than `grace_seconds` then is cancelled, after `on_grace_over` was told.
 
     Once the caller is being cancelled no item is begun either: a function that blocks delays Ctrl-C by one call.
 
@@ -40,6 +43,17 @@ async def for_each(
     failures: list[BaseException] = []
     caller = asyncio.current_task()
     last_breath = monotonic()
+    ended = 0
+    over = asyncio.Event()  # something failed, or all is done
+
+    async def worker() -> None:
+        nonlocal ended
+        try:
+            await work()
+        finally:
+            ended += 1
+            if failures or ended == workers:
+                over.set()
 
     async def work() -> None:
         nonlocal last_breath
@@ -61,8 +75,14 @@ async def for_each(
                 last_breath = monotonic()
 
     async with asyncio.TaskGroup() as group:
-        for _ in range(workers):
-            group.create_task(work())
+        tasks = [group.create_task(worker()) for _ in range(workers)]
+        if grace_seconds is not None:
+            await over.wait()
+            _, late = await asyncio.wait(tasks, timeout=grace_seconds)
+            if late and on_grace_over is not None:
+                on_grace_over()
+            for task in late:
+                task.cancel()
     if failures:
         raise failures[0]
 

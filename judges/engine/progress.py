@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+from judges.usage import NOTHING_USED, Usage
+
 __all__ = ["Counts", "Progress"]
 
 
@@ -20,6 +22,9 @@ class Counts:
     failed: int = 0
     repaired: bool = False
     """Whether the ledger's last line was torn and has been cut off."""
+
+    usage: Usage = NOTHING_USED
+    """What the calls of services used, of the judgements made now."""
 
     @property
     def made(self) -> int:

@@ -20,7 +20,7 @@ import orjson
 from filelock import FileLock, Timeout
 
 from judges.case import Case
-from judges.engine.ledger import Ledger, decode, lines, not_a_judgement
+from judges.engine.ledger import Ledger, decode, done_keys, lines, not_a_judgement
 from judges.engine.plan import Assignment, Work, plan
 from judges.errors import InputError, LedgerError
 from judges.verdict import Judgement
@@ -208,6 +208,14 @@ class Run:
                         ) from None
         except OSError as error:
             raise LedgerError(f"{self._cases_path}: {error.strerror}") from error
+
+    def keys(self) -> frozenset[bytes]:
+        """Keys of the judgements that need not be made again. Nothing is written, whether the run exists or not.
+
+        Raises:
+            LedgerError: The ledger can't be read.
+        """
+        return frozenset(done_keys(self.ledger_path))
 
     def open_ledger(self) -> Ledger:
         """The ledger, for appending. Hold the run (`locked`) while it is open."""

@@ -3,6 +3,7 @@ import os
 import re
 import signal
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,10 @@ from judges import (
     Abstained,
     Case,
     ClaimVerdict,
+    Criterion,
     Failed,
     InputError,
+    Judgement,
     ReplyError,
     Run,
     Unauthorised,
@@ -21,6 +24,8 @@ from judges import (
     evaluate,
     evaluate_sync,
 )
+from judges.engine.evaluate import judge_all
+from judges.engine.plan import assign
 from judges.engine.progress import Counts
 from support.builders import ANSWERED, GROUNDED, CountingJudge, FunctionJudge, hashed, make_case, make_cases
 
@@ -375,3 +380,31 @@ def test_a_judge_that_cancels_itself_or_has_no_words_costs_one_judgement(
 
     results = evaluate_sync(make_cases(4), ANSWERED, Odd(), out=out)
     assert [type(judgement.outcome) for judgement in results] == [Verdict, Failed, Verdict, Verdict]
+
+
+def test_when_something_stops_it_all_what_hangs_is_given_up_after_a_while_and_not_recorded() -> None:
+    class Hanging(CountingJudge):
+        async def judge(self, case: Case, criterion: Criterion, *, replicate: int = 0) -> Verdict:
+            if case.id == "c3":
+                await asyncio.sleep(0.01)
+                raise Unauthorised("no such key")
+            await asyncio.sleep(0.05 if case.id == "c1" else 1000)
+            return Verdict(1.0)
+
+    kept = Kept()
+    hanging = Hanging()
+    assignments = assign([ANSWERED], [hanging])
+    with pytest.raises(Unauthorised):
+        asyncio.run(judge_all(make_cases(4), assignments, {"counting": hanging}, kept, workers=4, grace_seconds=0.5))
+    assert [judgement.case_id for judgement in kept.judgements] == ["c1"]
+
+
+@dataclass
+class Kept:
+    """A store in memory."""
+
+    keys: set[bytes] = field(default_factory=set[bytes])
+    judgements: list[Judgement] = field(default_factory=list[Judgement])
+
+    def append(self, judgement: Judgement) -> None:
+        self.judgements.append(judgement)
