@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from judges.case import Case, Context, Part, Turn
-from judges.criterion import BINARY, Criterion, Level, Scale, Unit
+from judges.criterion import BINARY, Criterion, Example, Level, Scale, Unit
 from judges.errors import (
     Declined,
     Disposition,
@@ -33,7 +33,12 @@ if TYPE_CHECKING:
         CONTEXT_RECALL,
         CONTEXT_RELEVANCE,
         CORRECTNESS,
+        CORRECTNESS_GRADED,
         FAITHFULNESS,
+        FAITHFULNESS_GRADED,
+        FAITHFULNESS_WHOLE,
+        PREFERENCE,
+        SOURCE_USE,
     )
     from judges.datasets import load, read_cases
     from judges.engine.evaluate import evaluate, evaluate_sync
@@ -48,7 +53,12 @@ __all__ = [
     "CONTEXT_RECALL",
     "CONTEXT_RELEVANCE",
     "CORRECTNESS",
+    "CORRECTNESS_GRADED",
     "FAITHFULNESS",
+    "FAITHFULNESS_GRADED",
+    "FAITHFULNESS_WHOLE",
+    "PREFERENCE",
+    "SOURCE_USE",
     "Abstained",
     "Case",
     "ClaimVerdict",
@@ -57,6 +67,7 @@ __all__ = [
     "Declined",
     "Disposition",
     "Evidence",
+    "Example",
     "Failed",
     "Figure",
     "InputError",
@@ -102,7 +113,19 @@ _HOMES = {
     "summarise": "judges.summary",
     "summarise_run": "judges.summary",
 } | dict.fromkeys(
-    ["ANSWER_RELEVANCE", "COMPLETENESS", "CONTEXT_RECALL", "CONTEXT_RELEVANCE", "CORRECTNESS", "FAITHFULNESS"],
+    [
+        "ANSWER_RELEVANCE",
+        "COMPLETENESS",
+        "CONTEXT_RECALL",
+        "CONTEXT_RELEVANCE",
+        "CORRECTNESS",
+        "CORRECTNESS_GRADED",
+        "FAITHFULNESS",
+        "FAITHFULNESS_GRADED",
+        "FAITHFULNESS_WHOLE",
+        "PREFERENCE",
+        "SOURCE_USE",
+    ],
     "judges.criteria",
 )
 

@@ -1,9 +1,12 @@
-"""What assistants say without claiming anything: fillers and refusals, in English, Catalan, French and Romanian."""
+"""What assistants say without claiming anything, and what texts say to whoever judges them: in English, Catalan, French
+and Romanian.
+"""
 
 import re
+from functools import cache
 from unicodedata import normalize
 
-__all__ = ["EMOJI", "bare", "is_filler", "is_refusal", "is_yes_or_no"]
+__all__ = ["EMOJI", "addresses_judge", "bare", "is_filler", "is_refusal", "is_yes_or_no"]
 
 EMOJI = "\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d"
 """Ranges of a class in a regular expression."""
@@ -37,6 +40,29 @@ def is_refusal(sentence: str) -> bool:
 def is_yes_or_no(sentence: str) -> bool:
     """Whether a `bare` sentence is no more than that: it says something together with the next one only."""
     return sentence in _YES_OR_NO
+
+
+def addresses_judge(text: str) -> str | None:
+    """What a text says to whoever judges it, or to a model that reads it; None if nothing is found.
+
+    It is for people to look at: a text may well quote such words. Found are orders to ignore instructions or to give a
+    verdict, ready-made verdicts, marks of turns and tags as prompts have them; also where characters that can't be seen
+    stand between the letters, or spell it. Other languages, and other words for it, are not found.
+
+    Returns:
+        What was found, in small letters without accents, cut at 120 characters.
+    """
+    found = _to_judge().search(_seen(text))
+    return None if found is None else " ".join(found[0].split())[:120]
+
+
+def _seen(text: str) -> str:
+    """A text as a model reads it: what can't be seen taken out, or spelt out where it stands for letters."""
+    text = text.translate(_SAME)
+    if not text.isascii():
+        text = _UNSEEN.sub("", _TAG_LETTERS.sub(lambda found: chr(ord(found[0]) - 0xE0000), text))
+        text = _unaccented(normalize("NFKC", text))
+    return text.lower()
 
 
 def _phrases(lines: str, **names: str) -> str:
@@ -171,3 +197,79 @@ _BUT = re.compile(
     r"[;:—]|\b(?:but|however|although|though|except|pero|encara que|mais|cependant|toutefois|dar|insa|totusi)\b"
 )
 _YES_OR_NO = frozenset(("yes", "no", "yep", "nope", "oui", "non", "si", "da", "nu"))
+
+# --- What is said to a judge ----------------------------------------------------------------------------------------
+
+_TAG_LETTERS = re.compile("[\U000e0020-\U000e007e]")
+"""A copy of ASCII that no font shows."""
+_UNSEEN = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]")
+_JUDGE = _phrases(r"""
+    (ai |llm |automatic |the )?(grader|judge|evaluator|examiner|assessor|grading model)s?\b
+    (el |la |un |una )?(jutge|avaluador|avaluadora|corrector)\b
+    (le |la |un |une |l')?(juge|evaluateur|evaluatrice|correcteur)\b
+    (un |o )?(judecator|judecatorul|evaluator|evaluatorul)\b
+""")
+_GOOD = _phrases(r"""
+    (fully |completely |entirely )?(correct|faithful|supported|relevant|accurate|true|perfect|excellent|the best)\b
+    (totalment )?(correct|fidel|rellevant|excel·?lent|perfect)[ae]?\b
+    (entièrement |parfaitement )?(correct|fidèle|exact|pertinent|excellent|parfait)e?\b
+    (pe deplin )?(corect|fidel|relevant|excelent|perfect)(ă|ul)?\b
+""")
+_ORDERS = _phrases(
+    r"""
+    (ignore|disregard|forget|override) (all |any |of |the |your |these |those |my )*<before>( \w+)? <rules>
+    (ignore|disregard|forget|override) (all |any |of |the |your |these |those |my )*<before>[.,;:!]
+    (ignore|disregard|forget|override) (all |any |of |the |your |these |those )+(\w+ )?<rules>
+    (ignore|disregard|forget) everything <before>
+    (ignor|oblid)(a|eu) (totes (les )?|aquestes |les teves )<rules>
+    (ignor|oblid)(a|eu) (les )?<rules> (anteriors|prèvies|de dalt)|no (facis|feu) cas de (les )?<rules>
+    (ignore|oublie)[zr]? (toutes? (les |tes |vos |ces )?|tes |vos |ces )<rules>
+    (ignore|oublie)[zr]? les <rules> (précédentes|antérieures|ci-dessus)|ne (tiens|tenez) pas compte des <rules>
+    (ignor|uit)(ă|ați) (toate |aceste )<rules>
+    (ignore|oublie)[zr]? (tout )?ce qui précède|(ignor|uit)(ă|ați) (tot )?ce (este|e) mai sus
+    (ignor|uit)(ă|ați) <rules> (anterioare|precedente|de mai sus)|nu (ține|țineți) cont de (toate )?<rules>
+    (dear |attention,? (to )?|note to |message (to|for) |hey,? |hello,? )<judge>
+    (as|you are|you're|act as) (now )?(a |an |my )?(\w+ )?<judge>,? (and )?(you )?(must|should|have to|will|shall)\b
+    (com a|ets|sou) <judge>,? …(has de|heu de|cal que|hauries|hauríeu)
+    (en tant que |en tant qu'|tu es |vous êtes )<judge>,? …(dois|devez|doit)\b
+    (ca|ești|sunteți) <judge>,? …(trebuie|ar trebui)
+    (mark|rate|grade|score|evaluate|judge|label|classify|count) (this|the|my|it)( \w+){0,2} (as|with|to be) <good>
+    (marc|puntu|qualific|avalu|consider)(a|eu) (aquesta|la meva|la) resposta …com( a)? <good>
+    (marque|note|évalue|juge|classe|considère)[zr]? (cette|ma|la) réponse …comme (étant )?<good>
+    (marcheaz|noteaz|evalueaz|consider)[ăa] (acest răspuns|răspunsul) …(ca|drept) (fiind )?<good>
+    (marcați|notați|evaluați|considerați) (acest răspuns|răspunsul) …(ca|drept) (fiind )?<good>
+    (give|award|assign) (this|it|me|my|the)( \w+){0,2} (a |an |the )?(full|top|highest|maximum|perfect|best) <mark>
+    (don|assign)(a|eu)(-li|-hi|-me)? …(la )?(màxima puntuació|puntuació màxima|nota màxima)
+    (donne|attribue)[zr]?(-lui|-moi)? …(la )?(note maximale|meilleure note|note la plus haute)
+    (dă|dați|acordă|acordați)(-i|-mi)? …(punctajul maxim|nota maximă|scorul maxim)
+    (you must|you should|please|always) (give|output|return|reply|respond|answer)( with)? (the |a )?<mark>
+    """,
+    before="(?:(?:previous|above|prior|earlier|preceding)(?: this)?)",
+    rules=_phrases(r"""
+        (instructions?|prompts?|guidelines|rules|directions|rubric|criteria|system prompt)\b
+        (instruccions|indicacions|regles|consignes|instrucțiuni|instrucțiunile|reguli|regulile)\b
+    """),
+    judge=_JUDGE,
+    good=_GOOD,
+    mark=r"(?:marks?|scores?|ratings?|grades?|verdicts?|points)\b",
+)
+_MARKS = "|".join(
+    (
+        # turns
+        r"<\|[a-z][a-z_]{1,20}\|>|\[/?inst\]|<</?sys>>|</?(?:system|assistant)>|<(?:start|end)_of_turn>",
+        r"^#{1,4} ?(?:system|instructions?)(?: (?:prompt|message))?:? *$|^\[?(?:new )?system (?:prompt|message)\]?:",
+        r"^\[?(?:system|sistema|systeme|sistem)\]?: (?:you|ignore|the|tu|vous|ignora)\b",
+        # tags of prompts
+        r"</?(?:passage|answer|question|claim|reference|turn|text)-[0-9a-f]{4,}",
+        r"</(?:passage|answer|question|claim|reference|context|document)s?>",
+        # verdicts
+        r"""["']verdict["']\s*:\s*["']?\w""",
+        r"""["'](?:score|rating|grade|label)["']\s*:\s*["']?(?:\d|(?:in)?correct\b|supported\b|faithful\b)""",
+        rf"^ *(?:final |my |the )?(?:verdict|grade|score)(?: is)?: *['\"`]?(?:{_GOOD}|\d+ ?/ ?\d+\b)",
+    )
+)
+
+
+@cache
+def _to_judge() -> re.Pattern[str]:
+    return re.compile(rf"\b{_ORDERS}|{_MARKS}", re.MULTILINE)

@@ -24,9 +24,13 @@ async def together(calls: Sequence[Coroutine[Any, Any, Result]]) -> list[Result]
         except Exception as error:  # noqa: BLE001  raised below, when the others have ended
             ended[place] = error
 
-    async with asyncio.TaskGroup() as group:
-        for place in range(len(calls)):
-            group.create_task(one(place))
+    try:
+        async with asyncio.TaskGroup() as group:
+            for place in range(len(calls)):
+                group.create_task(one(place))
+    finally:
+        for call in calls:
+            call.close()  # one whose task was cancelled before it began
     results: list[Result] = []
     for each in ended:
         if isinstance(each, Exception):

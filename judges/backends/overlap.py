@@ -10,18 +10,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from statistics import fmean
 
+from judges.backends.comparison import Text, compares, sides
 from judges.case import Case, Part
 from judges.claims import ClaimSplitter, SentenceSplitter
 from judges.criterion import Criterion, Unit
 from judges.errors import InputError
 from judges.fingerprint import fingerprint
 from judges.printable import printable
-from judges.similarity import VERSION, Overlap, Passage, Tokens, best_overlap, is_blank, tokenise
+from judges.similarity import VERSION, Overlap, Passage, Tokens, best_overlap, tokenise
 from judges.verdict import Abstained, ClaimVerdict, Evidence, Verdict
 
 __all__ = ["TokenOverlapJudge"]
-
-_TEXTS = frozenset({Part.QUESTION, Part.ANSWER, Part.CONTEXTS, Part.REFERENCES})
 
 
 class TokenOverlapJudge:
@@ -83,12 +82,7 @@ class TokenOverlapJudge:
 
     def supports(self, criterion: Criterion, /) -> bool:
         """Whether it compares two texts: hypothesis and premise, but not a pair of answers."""
-        hypothesis, premise = criterion.hypothesis, criterion.premise
-        if premise is None or hypothesis == premise or not {hypothesis, premise} <= _TEXTS:
-            return False
-        if criterion.unit is Unit.CONTEXT:
-            return hypothesis is Part.CONTEXTS
-        return criterion.unit is not Unit.PAIR and hypothesis is not Part.CONTEXTS
+        return compares(criterion)
 
     async def judge(
         self,
@@ -103,17 +97,10 @@ class TokenOverlapJudge:
         Raises:
             InputError: The criterion isn't supported.
         """
-        premise = criterion.premise
-        if premise is None or not self.supports(criterion):
-            raise InputError(
-                f"case {case.id!r}: the overlap judge can't judge {criterion.name!r}; it needs two different texts "
-                "among question, answer, contexts and references, and no pair"
-            )
-        judged, against = _texts(case, criterion.hypothesis), _texts(case, premise)
-        for part, texts in ((criterion.hypothesis, judged), (premise, against)):
-            if not texts:
-                code, words = _ABSENT[part]
-                return Abstained(code, f"the case has no {words}")
+        found = sides(case, criterion, "overlap")
+        if isinstance(found, Abstained):
+            return found
+        judged, against = found.judged, found.against
         lang = case.lang or self._lang
         match criterion.unit:
             case Unit.CLAIM:
@@ -122,11 +109,11 @@ class TokenOverlapJudge:
                 return self._by_passages(lang, judged, against)
             case _:
                 # Passages are where a thing is looked for; a question or a reference is what must be there.
-                covered, searched = (judged, against) if premise is Part.CONTEXTS else (against, judged)
+                covered, searched = (judged, against) if criterion.premise is Part.CONTEXTS else (against, judged)
                 return self._as_a_whole(lang, covered, searched)
 
     async def _by_claims(
-        self, case: Case, lang: str, judged: "Sequence[_Text]", against: "Sequence[_Text]"
+        self, case: Case, lang: str, judged: Sequence[Text], against: Sequence[Text]
     ) -> Verdict | Abstained:
         """The mean over the claims; of several references, the one with the best mean."""
         searched = _Searched(against, lang)
@@ -165,14 +152,14 @@ class TokenOverlapJudge:
                 if wordless:
                     rationale += f"; without words, left out: {wordless}"
                 if len(judged) > 1:
-                    rationale = f"{_ordinal(text)}: {rationale}"
+                    rationale = f"{text.label}: {rationale}"
                 strongest = max(claims, key=lambda claim: claim.score)
                 best = Verdict(score, rationale, claims=tuple(claims), evidence=strongest.evidence)
         if best is not None:
             return best
         return Abstained("no_claims", "nothing in it claims anything" if is_empty else "no claim has a word in it")
 
-    def _by_passages(self, lang: str, judged: "Sequence[_Text]", against: "Sequence[_Text]") -> Verdict | Abstained:
+    def _by_passages(self, lang: str, judged: Sequence[Text], against: Sequence[Text]) -> Verdict | Abstained:
         """The mean over the passages."""
         claims: list[ClaimVerdict] = []
         evidence, highest = None, -1.0
@@ -191,10 +178,10 @@ class TokenOverlapJudge:
             evidence=evidence,
         )
 
-    def _as_a_whole(self, lang: str, covered: "Sequence[_Text]", searched: "Sequence[_Text]") -> Verdict | Abstained:
+    def _as_a_whole(self, lang: str, covered: Sequence[Text], searched: Sequence[Text]) -> Verdict | Abstained:
         """How well one text is covered; of several, the best."""
         passages = _Searched(searched, lang)
-        best: tuple[_Text, _Found] | None = None
+        best: tuple[Text, _Found] | None = None
         for text in covered:
             tokens = tokenise(text.text, lang)
             if tokens.keys:
@@ -202,9 +189,9 @@ class TokenOverlapJudge:
                 if best is None or found.score > best[1].score:
                     best = text, found
         if best is None:
-            return Abstained("no_words", f"the {_ABSENT[covered[0].part][1]} has no word that could be looked for")
+            return Abstained("no_words", f"the {covered[0].kind} has no word that could be looked for")
         text, found = best
-        rationale = found.rationale if len(covered) == 1 else f"{_ordinal(text)}: {found.rationale}"
+        rationale = found.rationale if len(covered) == 1 else f"{text.label}: {found.rationale}"
         return Verdict(
             found.score,
             rationale,
@@ -223,12 +210,6 @@ class TokenOverlapJudge:
         return _Found(overlap.score, _rationale(overlap, opposed=part is not Part.QUESTION), evidence)
 
 
-_ABSENT = {
-    Part.QUESTION: ("no_question", "question"),
-    Part.ANSWER: ("no_answer", "answer"),
-    Part.CONTEXTS: ("no_contexts", "passage"),
-    Part.REFERENCES: ("no_references", "reference"),
-}
 _OPENING = 80
 """Characters of a passage that stand for it in a verdict."""
 _BREATH = 100
@@ -236,14 +217,6 @@ _BREATH = 100
 _NAMED = 5
 """Missing words that a rationale names."""
 _NAME_LENGTH = 40
-
-
-@dataclass(frozen=True, slots=True)
-class _Text:
-    part: Part
-    index: int
-    text: str
-    doc_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +229,7 @@ class _Found:
 class _Searched:
     """Texts to look in, each made ready once for all claims."""
 
-    def __init__(self, texts: Sequence[_Text], lang: str) -> None:
+    def __init__(self, texts: Sequence[Text], lang: str) -> None:
         self.texts = texts
         self.passages = [
             _ready(text.text, lang) if len(text.text) <= _KEPT_CHARACTERS else Passage(text.text, lang)
@@ -271,18 +244,6 @@ _KEPT_CHARACTERS = 16_384
 def _ready(text: str, lang: str) -> Passage:
     """Several systems often answer over the same passages. 64 texts of 16,384 characters at most: some 60 MB."""
     return Passage(text, lang)
-
-
-def _texts(case: Case, part: Part) -> list[_Text]:
-    """The texts of a part in which something can be seen."""
-    match part:
-        case Part.CONTEXTS:
-            texts = [_Text(part, index, context.text, context.doc_id) for index, context in enumerate(case.contexts)]
-        case Part.REFERENCES:
-            texts = [_Text(part, index, text) for index, text in enumerate(case.references)]
-        case _:
-            texts = [_Text(part, 0, (case.question if part is Part.QUESTION else case.answer) or "")]
-    return [text for text in texts if not is_blank(text.text)]
 
 
 def _rationale(overlap: Overlap, *, opposed: bool) -> str:
@@ -300,7 +261,3 @@ def _rationale(overlap: Overlap, *, opposed: bool) -> str:
 def _named(words: Sequence[str]) -> str:
     names = ", ".join(printable(word, _NAME_LENGTH) for word in words[:_NAMED])
     return names if len(words) <= _NAMED else f"{names} and {len(words) - _NAMED} more"
-
-
-def _ordinal(text: _Text) -> str:
-    return f"{_ABSENT[text.part][1]} {text.index + 1}"

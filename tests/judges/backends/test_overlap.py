@@ -67,10 +67,13 @@ BRIDGE = Case(
 )
 
 
-def test_it_is_a_judge_of_every_built_in_criterion() -> None:
+COMPARED = [criterion for criterion in CRITERIA.values() if criterion.unit is not Unit.PAIR]
+
+
+def test_it_is_a_judge_of_every_built_in_criterion_but_those_of_pairs() -> None:
     judge = TokenOverlapJudge()
     assert isinstance(judge, Judge)
-    assert all(judge.supports(criterion) for criterion in CRITERIA.values())
+    assert [criterion for criterion in CRITERIA.values() if judge.supports(criterion)] == COMPARED
 
 
 @pytest.mark.parametrize(
@@ -282,7 +285,7 @@ CASES = st.builds(
 )
 
 
-@given(case=CASES, criterion=st.sampled_from(list(CRITERIA.values())))
+@given(case=CASES, criterion=st.sampled_from(COMPARED))
 @settings(max_examples=200, deadline=None)
 def test_any_case_gives_a_share_with_evidence_in_its_texts_or_a_reason(case: Case, criterion: Criterion) -> None:
     judge = TokenOverlapJudge()
