@@ -1,0 +1,45 @@
+"""What the wrappers need to know of requests and replies, whichever kind they are."""
+
+from typing import Protocol
+
+from judges.fingerprint import Json
+from judges.usage import Limits, Usage
+
+__all__ = ["Answered", "Asked"]
+
+
+class Asked(Protocol):
+    """A request."""
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """What identifies the request."""
+        ...
+
+    def to_record(self) -> dict[str, Json]:
+        """The request as JSON-ready values."""
+        ...
+
+
+class Answered(Protocol):
+    """A reply."""
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        ...
+
+    @property
+    def usage(self) -> Usage:
+        """What this call used."""
+        ...
+
+    @property
+    def limits(self) -> Limits | None:
+        """What the service said of the account's limits."""
+        ...

@@ -1,0 +1,138 @@
+"""What surrounds the call of a service, in the one right order.
+
+    SingleFlight     equal requests in flight are one call
+      Cached         what was paid for once is answered from the cache
+        Guarded      a service that refuses the first requests stops the run
+          Metered    what a reply costs, and never more than the budget
+            Batched      (embeddings) requests that come close together go together
+              Retried        what may succeed later is tried again; whoever waits holds no slot
+                Throttled        innermost: every attempt takes its turn, every refusal slows the account
+                  the service
+
+A stack belongs to one judge. Stacks share what they are given: account, cache, budget, flights.
+"""
+
+from collections.abc import Hashable, Sequence
+from typing import TypeVar
+
+from judges.calls.batch import Batched
+from judges.calls.budget import Budget
+from judges.calls.cache import Cache, Cached, Mode
+from judges.calls.flight import Flights, SingleFlight
+from judges.calls.guard import Guarded
+from judges.calls.meter import Metered
+from judges.calls.prices import Prices
+from judges.calls.retry import Retried
+from judges.calls.shapes import Answered, Asked
+from judges.calls.stored import CHAT, EMBEDDING, Form
+from judges.calls.throttle import Account, Throttled, of_all, of_one
+from judges.calls.tokens import Tokens, likely_tokens, most_tokens
+from judges.clock import Clock
+from judges.fingerprint import canonical
+from judges.service import ChatReply, ChatRequest, EmbeddingReply, EmbeddingRequest, ManyService, Service
+
+__all__ = ["chat_stack", "embedding_stack"]
+
+RequestT = TypeVar("RequestT", bound=Asked)
+ReplyT = TypeVar("ReplyT", bound=Answered)
+
+
+def chat_stack(
+    service: Service[ChatRequest, ChatReply],
+    *,
+    identity: str,
+    account: Account,
+    prices: Prices,
+    cache: Cache | None = None,
+    mode: Mode = "use",
+    budget: Budget | None = None,
+    flights: Flights[ChatReply] | None = None,
+    attempts: int = 6,
+    max_wait: float = 300.0,
+    clock: Clock | None = None,
+) -> Service[ChatRequest, ChatReply]:
+    """A language model that is asked no more often than needed, and no faster than allowed.
+
+    Args:
+        service: The service itself.
+        identity: Names service and endpoint, such as `openai https://api.openai.com/v1`: part of the cache's keys.
+        account: Whose limits hold.
+        prices: What calls cost.
+        cache: Where replies are kept; None for nowhere.
+        mode: What the cache is used for.
+        budget: What calls may cost together.
+        flights: Shared by the stacks whose equal requests shall be one call; None for this one's own.
+        attempts: At most so many of one call.
+        max_wait: For at most so many seconds a call is repeated.
+        clock: Tells the time and waits.
+    """
+    throttled = Throttled(service, account, likely=likely_tokens, used=of_one)
+    retried = Retried(throttled, attempts=attempts, max_wait=max_wait, clock=clock)
+    metered = Metered(retried, prices, budget=budget, most=most_tokens)
+    return _kept(metered, CHAT, identity, cache, mode, flights)
+
+
+def embedding_stack(
+    service: ManyService[EmbeddingRequest, EmbeddingReply],
+    *,
+    identity: str,
+    account: Account,
+    prices: Prices,
+    cache: Cache | None = None,
+    mode: Mode = "use",
+    budget: Budget | None = None,
+    flights: Flights[EmbeddingReply] | None = None,
+    max_items: int = 256,
+    max_bytes: int = 200_000,
+    attempts: int = 6,
+    max_wait: float = 300.0,
+    clock: Clock | None = None,
+) -> Service[EmbeddingRequest, EmbeddingReply]:
+    """An embedding model: single texts come in, and go out many at a time.
+
+    Args:
+        service: The service itself.
+        identity: Names service and endpoint: part of the cache's keys.
+        account: Whose limits hold.
+        prices: What calls cost.
+        cache: Where replies are kept; None for nowhere.
+        mode: What the cache is used for.
+        budget: What calls may cost together.
+        flights: Shared by the stacks whose equal requests shall be one call; None for this one's own.
+        max_items: At most so many texts in one call.
+        max_bytes: At most so much text in one call.
+        attempts: At most so many of one call.
+        max_wait: For at most so many seconds a call is repeated.
+        clock: Tells the time and waits.
+    """
+    throttled = Throttled(service, account, likely=_likely_of_all, used=of_all)
+    retried = Retried(throttled, attempts=attempts, max_wait=max_wait, clock=clock)
+    batched = Batched(retried, size=_size, group=_group, max_items=max_items, max_size=max_bytes, clock=clock)
+    metered = Metered(batched, prices, budget=budget, most=most_tokens)
+    return _kept(metered, EMBEDDING, identity, cache, mode, flights)
+
+
+def _kept(
+    metered: Service[RequestT, ReplyT],
+    form: Form[ReplyT],
+    identity: str,
+    cache: Cache | None,
+    mode: Mode,
+    flights: Flights[ReplyT] | None,
+) -> Service[RequestT, ReplyT]:
+    """Equal requests share even the look into the cache, so that a reply is written once."""
+    guarded = Guarded(metered)
+    kept = guarded if cache is None else Cached(guarded, cache, form, identity=identity, mode=mode)
+    return SingleFlight(kept, identity=identity, flights=flights)
+
+
+def _likely_of_all(requests: Sequence[EmbeddingRequest]) -> Tokens:
+    return Tokens(sum(likely_tokens(request).input for request in requests), 0.0)
+
+
+def _size(request: EmbeddingRequest) -> int:
+    return len(request.text.encode("utf-8", "surrogatepass"))
+
+
+def _group(request: EmbeddingRequest) -> Hashable:
+    return request.model, request.role, canonical(request.parameters)

@@ -1,0 +1,53 @@
+"""How many tokens a request may take, without a tokenizer: at most, for what must never be passed; likely, for pace."""
+
+from dataclasses import dataclass
+
+import orjson
+
+from judges.service import ChatRequest, EmbeddingRequest
+from judges.usage import Usage
+
+__all__ = ["Tokens", "likely_tokens", "most_tokens"]
+
+_TURN = 16
+"""Tokens around a turn of a conversation."""
+_TOOL = 1000
+"""Instructions that a service adds to make a model keep to a schema."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Tokens read and written."""
+
+    input: float
+    output: float
+
+
+def most_tokens(request: ChatRequest | EmbeddingRequest) -> Usage:
+    """The most that a request may use: a token stands for one byte of UTF-8 or more, whatever the script."""
+    match request:
+        case ChatRequest():
+            read = _TURN + _bytes(request.system) + sum(_TURN + _bytes(each.text) for each in request.messages)
+            if request.schema is not None:
+                read += _TOOL + len(orjson.dumps(request.schema))
+            return Usage(input_tokens=read, output_tokens=request.max_tokens)
+        case EmbeddingRequest():
+            return Usage(input_tokens=_TURN + _bytes(request.text))
+
+
+def likely_tokens(request: ChatRequest | EmbeddingRequest) -> Tokens:
+    """What a request should use: four characters of English a token, three bytes of any other script."""
+    match request:
+        case ChatRequest():
+            read = _TURN + _likely(request.system) + sum(_likely(each.text) for each in request.messages)
+            return Tokens(read, float(request.max_tokens))
+        case EmbeddingRequest():
+            return Tokens(_likely(request.text), 0.0)
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def _likely(text: str) -> float:
+    return len(text) / 4 if text.isascii() else len(text.encode("utf-8", "surrogatepass")) / 3

@@ -1,0 +1,208 @@
+"""One endpoint, as an SDK reaches it: a client for each event loop, our own time-out, and every reply as it came.
+
+The SDK brings key, headers and transport; what a status means is for `judges.services.failures` to say.
+"""
+
+import asyncio
+import weakref
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlsplit
+
+from judges.errors import InputError, Rejected, ServiceError, Unavailable
+from judges.printable import printable
+
+if TYPE_CHECKING:
+    import httpx2
+
+__all__ = ["CONNECTIONS", "CONNECT_SECONDS", "Address", "Client", "Connection", "HttpReply", "client_of"]
+
+CONNECT_SECONDS = 15.0
+"""For the connection alone: a host that drops packets is found out before the time for a reply is over."""
+CONNECTIONS = 1024
+"""The most that a client keeps open: more than calls are ever in flight, so that none waits for another's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where an endpoint is."""
+
+    url: str
+    """Without query, user name and final slash: fit to be shown."""
+    host: str
+    query: Mapping[str, str]
+    """Sent with every request, such as Azure's `api-version`."""
+
+    @classmethod
+    def parse(cls, text: str) -> "Address":
+        """The address that a base URL names.
+
+        Raises:
+            InputError: It is no `http` or `https` URL, or it holds a user name or password.
+        """
+        shown = printable(text.split("?")[0], 80)
+        try:
+            parts = urlsplit(text.strip())
+            port = parts.port
+        except ValueError as error:
+            raise InputError(f"base URL: {error}; write it as in http://127.0.0.1:8000/v1") from error
+        if parts.username is not None or parts.password is not None:
+            raise InputError("base URL: it holds a user name or password; give it without, and the key apart")
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise InputError(f"base URL: `{shown}` is no address; write it as in http://127.0.0.1:8000/v1")
+        host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+        place = host if port is None else f"{host}:{port}"
+        url = f"{parts.scheme}://{place}{parts.path}".rstrip("/")
+        return cls(url, parts.hostname, dict(parse_qsl(parts.query)))
+
+    def is_at(self, domain: str) -> bool:
+        """Whether the host is `domain` or lies below it."""
+        return self.host == domain or self.host.endswith("." + domain)
+
+
+@dataclass(frozen=True, slots=True)
+class HttpReply:
+    """What came back, whatever its status."""
+
+    status: int
+    headers: Mapping[str, str]
+    """By name in lower case."""
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """An SDK's client, ready to be used in one event loop."""
+
+    post: Callable[[str, bytes], Awaitable["httpx2.Response"]]
+    """Path and JSON body; the reply, whatever its status."""
+    close: Callable[[], Awaitable[None]]
+
+
+def client_of(
+    http: "httpx2.AsyncClient", address: Address, headers: Mapping[str, object], close: Callable[[], Awaitable[None]]
+) -> Client:
+    """Posts through an SDK's HTTP client, with the headers that the SDK makes.
+
+    They are made once. The SDK's own `post` makes them and the URL anew for each call, and reads a reply that we read
+    ourselves: twice the processor time.
+
+    Args:
+        http: The client.
+        address: Where to.
+        headers: By name; what isn't text marks a header that is left out.
+        close: Closes the SDK.
+    """
+    import httpx2
+
+    kept = httpx2.Headers(http.headers)
+    kept.update({name: value for name, value in headers.items() if isinstance(value, str)})
+    extensions = {"timeout": http.timeout.as_dict()}
+    urls: dict[str, httpx2.URL] = {}
+
+    async def post(path: str, body: bytes) -> httpx2.Response:
+        url = urls.get(path)
+        if url is None:
+            url = urls[path] = httpx2.URL(address.url + path, params=address.query or None)
+        return await http.send(httpx2.Request("POST", url, headers=kept, content=body, extensions=extensions))
+
+    return Client(post, close)
+
+
+class Connection:
+    """An endpoint that requests can be posted to, from any number of event loops, one after another or at once."""
+
+    def __init__(self, address: Address, make_client: Callable[[], Client]) -> None:
+        self._address = address
+        self._make_client = make_client
+        self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Client] = weakref.WeakKeyDictionary()
+        self._gates: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = weakref.WeakKeyDictionary()
+        self._reached = False
+
+    @property
+    def gate(self) -> asyncio.Lock:
+        """A lock of the running event loop, for calls that must be made alone."""
+        return self._gates.setdefault(asyncio.get_running_loop(), asyncio.Lock())
+
+    async def post(self, path: str, body: bytes, *, asked: str, timeout_seconds: float) -> HttpReply:
+        """Post a JSON body.
+
+        Args:
+            path: Below the base URL, with a slash in front.
+            body: JSON.
+            asked: Who is asked, as messages begin.
+            timeout_seconds: For all of it, from the connection to the last byte.
+
+        Returns:
+            The reply, also if its status tells of an error.
+
+        Raises:
+            Unavailable: There was no reply, or only a part of one.
+            Rejected: Nothing answers there, and nothing ever has.
+        """
+        from aiohttp import ClientError
+        from httpx2 import HTTPError
+
+        client = self._client()
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                response = await client.post(path, body)
+        except TimeoutError:
+            raise Unavailable(f"{asked}: no reply within {timeout_seconds:g} s") from None
+        except (HTTPError, ClientError, OSError) as error:
+            raise self._broken(error, asked) from error
+        self._reached = True
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers.raw}
+        return HttpReply(response.status_code, headers, response.content)
+
+    async def aclose(self) -> None:
+        """Close what the running event loop has open. A later call opens it again."""
+        client = self._clients.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await client.close()
+
+    def _client(self) -> Client:
+        loop = asyncio.get_running_loop()
+        client = self._clients.get(loop)
+        if client is None:
+            client = self._clients[loop] = self._make_client()
+        return client
+
+    def _broken(self, error: Exception, asked: str) -> ServiceError:
+        """What it means that there was no reply."""
+        from aiohttp import ClientConnectorError
+
+        causes = [error, *_causes(error)]
+        refused = next((each for each in causes if isinstance(each, ClientConnectorError)), None)
+        if refused is None:
+            last = causes[-1]
+            reason = printable(str(last), 100) or type(last).__name__
+            return Unavailable(f"{asked}: the connection broke ({reason})")
+        if self._reached:
+            return Unavailable(f"{asked}: no connection any more ({_reason(refused)})")
+        where = f"nothing answers at {self._address.url} ({_reason(refused)})"
+        return Rejected(f"{asked}: {where}; is the server running, and is this its address?")
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    cause = error.__cause__
+    return [] if cause is None else [cause, *_causes(cause)]
+
+
+def _reason(error: OSError) -> str:
+    text = f"{error} {error.__cause__}".lower()
+    for sign, reason in (
+        ("certificate", "its certificate can't be verified"),
+        ("ssl", "no TLS there"),
+        ("name or service", "no such host"),
+        ("name resolution", "no such host"),
+        ("nodename", "no such host"),
+        ("getaddrinfo", "no such host"),
+        ("dns", "no such host"),
+        ("connect call failed", "connection refused"),
+        ("refused", "connection refused"),
+    ):
+        if sign in text.replace("ssl:default", "").replace("ssl:true", "").replace("ssl:<ssl.sslcontext", ""):
+            return reason
+    return printable(str(error), 100)
