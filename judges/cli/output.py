@@ -19,8 +19,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 import orjson
 
 from judges.engine.progress import Counts
+from judges.errors import BudgetReached, JudgesError, ServiceError, TooManyFailed
 from judges.figures import Figure
 from judges.printable import TURNS_TEXT, printable
+from judges.usage import Usage
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -33,12 +35,16 @@ __all__ = [
     "TerminalProgress",
     "counted",
     "data",
+    "exit_code",
     "figure",
     "json_line",
+    "money",
     "note",
     "number",
     "prose",
     "table",
+    "tokens",
+    "usage_line",
     "width",
     "write_json",
 ]
@@ -57,6 +63,19 @@ class Exit(IntEnum):
     SERVICE_STOPPED = 5
     BUG = 70
     INTERRUPTED = 130
+
+
+def exit_code(error: JudgesError) -> Exit:
+    """The exit code of an error that ends a command."""
+    match error:
+        case TooManyFailed():
+            return Exit.TOO_MANY_FAILED
+        case BudgetReached():
+            return Exit.BUDGET_REACHED
+        case ServiceError():
+            return Exit.SERVICE_STOPPED
+        case _:
+            return Exit.WRONG_INPUT
 
 
 class ReaderLeftError(Exception):
@@ -134,6 +153,34 @@ def figure(value: Figure, digits: int = 2) -> str:
     if value.ci_low is None or value.ci_high is None:
         return f"{value.value:.{digits}f} [–]"
     return f"{value.value:.{digits}f} [{value.ci_low:.{digits}f}, {value.ci_high:.{digits}f}]"
+
+
+def usage_line(usage: Usage) -> str:
+    """What calls of services used: `1,200 calls, 10% of them from the cache; 1.2M tokens read, 0.1M written; $0.84`."""
+    asked = usage.calls + usage.hits
+    parts = [counted(asked, "call") + (f", {usage.hits / asked:.0%} of them from the cache" if usage.hits else "")]
+    if usage.calls:
+        kept = usage.cache_read_tokens / usage.input_tokens if usage.input_tokens else 0
+        from_cache = f" ({kept:.0%} of them ready in the service's prompt cache)" if kept else ""
+        parts.append(f"{tokens(usage.input_tokens)} tokens read{from_cache}, {tokens(usage.output_tokens)} written")
+        priced = usage.calls - usage.unpriced
+        if priced:
+            parts.append(money(usage.cost) + (" without the calls whose price isn't known" if usage.unpriced else ""))
+        elif usage.unpriced:
+            parts.append("price unknown: see [prices] of judges.toml")
+    return "; ".join(parts)
+
+
+def tokens(count: int) -> str:
+    """`830`, `52,000`, `1.2M`."""
+    return f"{count:,}" if count < 1_000_000 else f"{count / 1_000_000:.1f}M"
+
+
+def money(dollars: float) -> str:
+    """`$0.0042`, `$1.30`, `$1,200`: never a nought for what costs something."""
+    if dollars >= 0.1 or dollars == 0:
+        return f"${dollars:,.2f}"
+    return f"${dollars:.2g}" if dollars >= 0.0001 else "less than $0.0001"
 
 
 Side: TypeAlias = Literal["left", "right"]

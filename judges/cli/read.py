@@ -39,6 +39,7 @@ _CELL_LENGTH = 90
 _SLICE_LENGTH = 32
 _NAME_WIDTH = 20
 _FIGURE_WIDTH = 20
+_NAMED = 5
 
 
 def show(
@@ -62,13 +63,14 @@ def show(
     if sum(option is not None for option in (case, worst, by)) > 1:
         raise InputError("--case, --worst and --by each show another thing; give one of them")
     if case is not None:
-        _show_case(_row_of(home, manifest, case), threshold, json=json)
+        _show_case(_row_of(home, manifest, case), threshold, _chances(manifest), json=json)
     elif worst is not None:
         _show_worst(home, manifest, worst, json=json)
     else:
         from judges.summary import summarise_run
 
         print_summary(home, manifest, summarise_run(home, manifest, by=by, threshold=threshold), by=by, json=json)
+        _warn_of_addresses(home)
 
 
 def _only(manifest: "Manifest", criterion: str) -> "Manifest":
@@ -87,6 +89,7 @@ def print_summary(
     """The summary of a run on standard output."""
     from judges.summary import NO_SLICE
 
+    corrected = _corrected(run, manifest)
     if json:
         write_json(
             {
@@ -96,6 +99,7 @@ def print_summary(
                 "invalid": manifest.invalid,
                 "by": by,
                 "rows": [row.to_record() for row in rows],
+                "calibrations": [each.to_record() for each in corrected],
             }
         )
         return
@@ -107,7 +111,44 @@ def print_summary(
         _show_slices(rows, by)
     for line in _summary_notes(manifest, rows):
         prose(line, "  ")
+    for each in corrected:
+        _show_corrected(each)
     data(f"run folder: {run.path}")
+
+
+def _corrected(run: "Run", manifest: "Manifest") -> "Sequence[CorrectedRate]":
+    """What the calibrations of a run make of it."""
+    if all(each.calibration is None for each in manifest.assignments):
+        return []
+    from judges.plugins import calibration_reader
+
+    return calibration_reader().corrected(run, manifest)
+
+
+def _show_corrected(rate: "CorrectedRate") -> None:
+    data()
+    prose(rate.head)
+    table([Column(""), Column("")], ([name, figure(value)] for name, value in rate.rows))
+    for line in rate.notes:
+        prose(line, "  ")
+    data()
+
+
+def _chances(manifest: "Manifest") -> "dict[tuple[str, str], Callable[[float], float]]":
+    """By criterion and judge, where it is calibrated: from a score to the chance that people pass the case."""
+    calibrated = [each for each in manifest.assignments if each.calibration is not None]
+    if not calibrated:
+        return {}
+    from judges.plugins import calibration_reader
+
+    reader = calibration_reader()
+    found = {(each.criterion.name, each.judge): reader.chance_of(each) for each in calibrated}
+    return {name: chance for name, chance in found.items() if chance is not None}
+
+
+def _chance(judgement: Judgement, chances: "Mapping[tuple[str, str], Callable[[float], float]]") -> float | None:
+    chance = chances.get((judgement.criterion, judgement.judge))
+    return None if chance is None or judgement.score is None else chance(judgement.score)
 
 
 def _show_side_by_side(rows: "list[SummaryRow]") -> None:
@@ -183,6 +224,17 @@ def _summary_notes(manifest: "Manifest", rows: list["SummaryRow"]) -> Iterator[s
             yield f"{name}: {row.pending:,} not judged yet: run the same `judges run` again to go on"
 
 
+def _warn_of_addresses(run: "Run") -> None:
+    """Say which answers speak to whoever judges them: a person should look at these."""
+    from judges.phrases import addresses_judge
+
+    found = [case.id for case in run.cases() if any(map(addresses_judge, filter(None, (case.answer, case.rival))))]
+    if found:
+        ids = ", ".join(printable(each, _SLICE_LENGTH) for each in found[:_NAMED])
+        more = f" and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
+        note(f"answers that address the judge, to be looked at by a person: {ids}{more}")
+
+
 def _row_of(run: "Run", manifest: "Manifest", case_id: str) -> "Row":
     from difflib import get_close_matches
 
@@ -196,12 +248,19 @@ def _row_of(run: "Run", manifest: "Manifest", case_id: str) -> "Row":
     raise InputError(f"the run has no case `{case_id}`{guess}")
 
 
-def _show_case(row: "Row", threshold: float | None, *, json: bool) -> None:
+def _show_case(
+    row: "Row",
+    threshold: float | None,
+    chances: "Mapping[tuple[str, str], Callable[[float], float]]",
+    *,
+    json: bool,
+) -> None:
     from judges.engine.results import judgement_record
+    from judges.phrases import addresses_judge
 
     case = row.case
     if json:
-        judgements = [judgement_record(judgement) for _, judgement in row.judgements if judgement is not None]
+        judgements = [_record(judgement, chances) for _, judgement in row.judgements if judgement is not None]
         write_json({"case": case.to_record(), "judgements": judgements})
         return
     data(f"case      {printable(case.id)}" + (f"  ({printable(case.lang)})" if case.lang else ""))
@@ -213,10 +272,16 @@ def _show_case(row: "Row", threshold: float | None, *, json: bool) -> None:
     for place, context in enumerate(case.contexts, 1):
         named = f" ({printable(context.doc_id)})" if context.doc_id else ""
         prose(f"context {place}{named}: {printable(context.text, _CONTEXT_LENGTH)}", _UNDER_NAME)
+    for name, text in _texts(case):
+        words = addresses_judge(text)
+        if words is not None:
+            prose(f"{name} addresses the judge: “{printable(words, _CELL_LENGTH)}”", _UNDER_NAME, head="careful   ")
     for work, judgement in row.judgements:
         cut = work.assignment.threshold if threshold is None else threshold
         data()
-        prose(f"{work.assignment.criterion.name} by {work.assignment.judge}: {_verdict_line(judgement, cut)}", "  ")
+        chance = None if judgement is None else _chance(judgement, chances)
+        line = _verdict_line(judgement, cut, chance)
+        prose(f"{work.assignment.criterion.name} by {work.assignment.judge}: {line}", "  ")
         if judgement is not None and isinstance(judgement.outcome, Verdict):
             verdict = judgement.outcome
             for claim in verdict.claims:
@@ -225,13 +290,24 @@ def _show_case(row: "Row", threshold: float | None, *, json: bool) -> None:
                 _show_evidence(case, verdict.evidence)
 
 
-def _verdict_line(judgement: Judgement | None, cut: float) -> str:
+def _texts(case: "Case") -> Iterator[tuple[str, str]]:
+    """The texts that a judge may have read, with what to call each."""
+    for name, text in (("the question", case.question), ("the answer", case.answer), ("the rival", case.rival)):
+        if text is not None:
+            yield name, text
+    for place, context in enumerate(case.contexts, 1):
+        yield f"context {place}", context.text
+
+
+def _verdict_line(judgement: Judgement | None, cut: float, chance: float | None) -> str:
     if judgement is None:
         return "not judged yet"
     match judgement.outcome:
-        case Verdict(score=score, rationale=rationale):
+        case Verdict(score=score, rationale=rationale, label=label):
             word = "passes" if score >= cut else "fails"
-            return f"{score:.2f}, {word} at {cut:g}" + (f": {printable(rationale)}" if rationale else "")
+            named = f" ({printable(label)})" if label is not None else ""
+            likely = "" if chance is None else f" (people pass such a case with a chance of {chance:.2f})"
+            return f"{score:.2f}{named}, {word} at {cut:g}{likely}" + (f": {printable(rationale)}" if rationale else "")
         case Abstained(reason=reason, detail=detail):
             return f"abstained: {printable(detail or reason)}"
         case Failed(error=error, message=message):
@@ -240,8 +316,10 @@ def _verdict_line(judgement: Judgement | None, cut: float) -> str:
 
 def _show_claim(case: "Case", claim: ClaimVerdict, cut: float, *, said: str) -> None:
     prose(claim.text, _UNDER_NAME, head=f"  {'+' if claim.score >= cut else '-'} {claim.score:.2f}  ")
-    if claim.rationale and claim.rationale != said:
-        prose(claim.rationale, _UNDER_NAME, head=_UNDER_NAME)
+    label = "" if claim.label is None else printable(claim.label)
+    rationale = claim.rationale if claim.rationale != said else ""
+    if label or rationale:
+        prose(f"{label}: {rationale}" if label and rationale else label or rationale, _UNDER_NAME, head=_UNDER_NAME)
     if claim.evidence is not None:
         _show_evidence(case, claim.evidence)
 

@@ -1,7 +1,7 @@
 """`judges retrieval`: how good a retrieval is, without a model."""
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -9,19 +9,27 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from judges.cli.output import Column, data, figure, note, number, table, write_json
+from judges.cli.output import Column, counted, data, figure, note, number, table, write_json
 from judges.errors import InputError
 from judges.printable import printable
 
 if TYPE_CHECKING:
     from judges.figures import Figure
-    from judges.retrieval.metrics import Gain, Measured, Metric, Name
-    from judges.retrieval.qrels import Line, Qrels
+    from judges.fingerprint import Json
+    from judges.retrieval.arrays import Measurements, Places
+    from judges.retrieval.fields import Line
+    from judges.retrieval.labels import Label, Labels, Resolved
+    from judges.retrieval.metrics import Gain, Metric, Name
+    from judges.retrieval.passages import Index
+    from judges.retrieval.qrels import Qrels
     from judges.retrieval.ranking import Ranking
 
 __all__ = ["retrieval"]
 
 _RECORDS = {".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet"}
+_BLOCK = 1 << 17
+_NAMED = 3
+"""How many ids a note names."""
 
 
 class GainName(StrEnum):
@@ -35,15 +43,32 @@ def retrieval(
     qrels: Annotated[
         str | None,
         typer.Option(
-            help="Relevance of documents: TREC qrels, or .jsonl, .csv, .tsv, .parquet with query, document, grade."
+            help="Relevance: TREC qrels, or .jsonl, .csv, .tsv, .parquet with query, grade and document (or doc, "
+            "start, end: a span of a source document); maybe group, text or text_hash."
         ),
     ] = None,
     ranking: Annotated[
         str | None,
-        typer.Option(help="What was retrieved: a TREC ranking, or the like with query, document, score."),
+        typer.Option(
+            help="What was retrieved: a TREC ranking, or the like with query, document, score; "
+            "maybe doc, start, end; text or text_hash."
+        ),
     ] = None,
     cases: Annotated[
         str | None, typer.Option(help="Instead of both: a dataset whose cases have `retrieved` and `relevant`.")
+    ] = None,
+    index: Annotated[
+        str | None,
+        typer.Option(
+            help="All passages there are: an id a line, or records with id, maybe doc, start, end; text or text_hash. "
+            "Refuses labels on ids it doesn't have."
+        ),
+    ] = None,
+    check_ids: Annotated[
+        str | None,
+        typer.Option(
+            "--check-ids", help="Measure nothing, but list what is labelled relevant and not in this index any more."
+        ),
     ] = None,
     k: Annotated[str, typer.Option("--k", "-k", help="Cut-offs.")] = "1,3,5,10",
     metric: Annotated[
@@ -52,6 +77,10 @@ def retrieval(
     ] = None,
     gain: Annotated[GainName, typer.Option(help="What grade g gains in nDCG: g, or 2^g - 1.")] = GainName.LINEAR,
     by: Annotated[str | None, typer.Option(help="With --cases: a row for each value of this field.")] = None,
+    span_share: Annotated[
+        float,
+        typer.Option("--span-share", help="A passage is relevant if it covers this share of a labelled span."),
+    ] = 0.5,
     keep_first: Annotated[
         bool, typer.Option("--keep-first", help="Of a document retrieved twice keep the first copy.")
     ] = False,
@@ -62,21 +91,29 @@ def retrieval(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Measure how good a retrieval is: precision, recall, reciprocal rank, nDCG, with intervals."""
-    from judges.retrieval.metrics import Metric, measure_all
+    from judges.retrieval.arrays import measure_places
+    from judges.retrieval.metrics import Metric
 
+    if not 0 < span_share <= 1:
+        raise InputError(f"--span-share {span_share:g}: give a share above 0, at most 1")
+    if cases is not None and (qrels is not None or ranking is not None):
+        raise InputError("--cases holds both: leave out --qrels and --ranking")
+    if check_ids is not None:
+        _check_ids(_labels(qrels, cases), _index(check_ids), check_ids, span_share, json=json)
+        return
     metrics = list(dict.fromkeys(map(Metric.parse, metric))) if metric else _metrics_at(_cut_offs(k))
     gains: Gain = "exponential" if gain is GainName.EXPONENTIAL else "linear"
-    source = _of_cases(cases, by, keep_first) if cases is not None else None
-    if source is None:
-        if qrels is None or ranking is None:
-            raise InputError("nothing to measure: give --qrels and --ranking, or --cases")
-        if by is not None:
-            raise InputError("--by needs the fields of cases: give --cases instead of --qrels and --ranking")
-        source = _of_files(qrels, ranking, keep_first)
-    elif qrels is not None or ranking is not None:
-        raise InputError("--cases holds both: leave out --qrels and --ranking")
-    measured = list(measure_all(metrics, source.qrels, source.rankings, gain=gains, strict=strict))
-    rows = [row for name, group in _sliced(measured, source) for row in _rows(metrics, group, name, strict)]
+    passages = None if index is None else _index(index)
+    if cases is not None:
+        source = _of_cases(cases, by, passages, span_share, keep_first=keep_first)
+    elif qrels is None or ranking is None:
+        raise InputError("nothing to measure: give --qrels and --ranking, or --cases")
+    elif by is not None:
+        raise InputError("--by needs the fields of cases: give --cases instead of --qrels and --ranking")
+    else:
+        source = _of_files(qrels, ranking, passages, span_share, keep_first=keep_first)
+    measured = measure_places(metrics, source.places, gain=gains)
+    rows = [row for name, chosen in _sliced(source) for row in _rows(metrics, measured, chosen, name, strict=strict)]
     _report(source, measured, rows, by=by, gain=gains, strict=strict, per_query=per_query, json=json)
 
 
@@ -84,8 +121,11 @@ def retrieval(
 class _Source:
     """What is to be measured."""
 
-    qrels: "Qrels"
-    rankings: "dict[str, Ranking]"
+    places: "Places"
+    without_qrels: int
+    """Queries of the ranking that nothing was labelled for."""
+    resolved: "Resolved | None" = None
+    """What labels came to, where they were more than grades by id."""
     slices: dict[str, list[str]] | None = None
     """The slices of each query."""
 
@@ -98,7 +138,7 @@ class _Row:
     slice: str | None
     mean: "Figure"
     ceiling: float | None
-    """The mean of what the queries allow."""
+    """The mean of what the queries allow; None where groups leave that open."""
     undefined: int
 
 
@@ -119,26 +159,138 @@ def _metrics_at(cut_offs: list[int]) -> "list[Metric]":
     return [*(Metric(name, cut) for name in at for cut in cut_offs), *map(Metric, whole)]
 
 
-def _of_files(qrels: str, ranking: str, keep_first: bool) -> _Source:
+# What comes in
+
+
+def _labels(qrels: str | None, cases: str | None) -> "Labels":
+    """The labels alone."""
     from judges.datasets import read_records
-    from judges.retrieval.qrels import read_qrels, read_trec_qrels
+    from judges.retrieval.labels import labels_from, labels_of
+
+    if cases is not None:
+        return {
+            _id(record.get("id"), where): labels_of(_field(record, "relevant", where), where)
+            for where, record in read_records(cases)
+        }
+    if qrels is None:
+        raise InputError("--check-ids: whose labels? give --qrels, or --cases")
+    read = _read_qrels(qrels)
+    return read if isinstance(read, dict) else labels_from(read)
+
+
+def _read_qrels(source: str) -> "Qrels | dict[str, list[Label]]":
+    """Qrels from TREC's format, labels from records."""
+    from judges.datasets import read_records
+    from judges.retrieval.labels import read_labels
+    from judges.retrieval.qrels import read_trec_qrels
+
+    read = read_labels(read_records(source)) if _of_records(source) else read_trec_qrels(_lines(source))
+    if not (read if isinstance(read, dict) else read.grades):
+        raise InputError(f"{printable(source, 200)}: is empty: it holds no qrels; a line is `query 0 document grade`")
+    return read
+
+
+def _index(source: str) -> "Index":
+    from judges.datasets import read_records
+    from judges.retrieval.passages import read_ids, read_index
+
+    index = read_index(read_records(source)) if _of_records(source) else read_ids(_lines(source))
+    if not index:
+        raise InputError(f"{printable(source, 200)}: is empty: it holds no ids; give one a line")
+    return index
+
+
+def _of_files(qrels: str, ranking: str, index: "Index | None", share: float, *, keep_first: bool) -> _Source:
+    from judges.datasets import read_records
+    from judges.retrieval.labels import labels_from, relevant_ids
     from judges.retrieval.ranking import read_rankings, read_trec_rankings
+    from judges.retrieval.trec import place_trec
 
     if qrels == ranking == "-":
         raise InputError("--qrels - and --ranking -: standard input can't be both; name a file for one of them")
-    judged = read_qrels(read_records(qrels)) if _of_records(qrels) else read_trec_qrels(_lines(qrels))
-    if not judged.grades:
-        raise InputError(f"{printable(qrels, 200)}: is empty: it holds no qrels; a line is `query 0 document grade`")
+    read = _read_qrels(qrels)
+    labels = read if isinstance(read, dict) else labels_from(read)
+    strangers = InputError(
+        f"{printable(ranking, 200)}: has no query of {printable(qrels, 200)}; check that both name queries alike"
+    )
+    versioned = any("@" in name for name in relevant_ids(labels))
+    if not isinstance(read, dict) and index is None and not versioned and not _of_records(ranking):
+        placed = place_trec(_blocks(ranking), printable(ranking, 200), read, keep_first=keep_first)
+        if not placed.known:
+            raise strangers
+        return _Source(placed.places, placed.unknown)
     rankings = (
         read_rankings(read_records(ranking), keep_first=keep_first)
         if _of_records(ranking)
         else read_trec_rankings(_lines(ranking), keep_first=keep_first)
     )
-    if not rankings.keys() & judged.grades.keys():
+    if not rankings.keys() & labels.keys():
+        raise strangers
+    return _resolved(labels, rankings, index, share)
+
+
+def _of_cases(source: str, by: str | None, index: "Index | None", share: float, *, keep_first: bool) -> _Source:
+    from dataclasses import replace
+
+    from judges.case import Case
+    from judges.datasets import read_records
+    from judges.retrieval.labels import Label, labels_of
+    from judges.retrieval.ranking import ranking_of
+    from judges.summary import slices_of
+
+    labels: dict[str, list[Label]] = {}
+    rankings: dict[str, Ranking] = {}
+    slices: dict[str, list[str]] = {}
+    for where, record in read_records(source):
+        query = _id(record.get("id"), where)
+        if query in labels:
+            raise InputError(
+                f'{where}: `id` "{printable(query, 40)}" is already that of another case; give each its own'
+            )
+        rankings[query] = ranking_of(_field(record, "retrieved", where), where, keep_first=keep_first)
+        labels[query] = labels_of(_field(record, "relevant", where), where)
+        if by is not None:
+            slices[query] = slices_of(Case(query, extra=record), by)
+    if not labels:
         raise InputError(
-            f"{printable(ranking, 200)}: has no query of {printable(qrels, 200)}; check that both name queries alike"
+            f"{printable(source, 200)}: is empty: it holds no cases; each needs `id`, `retrieved`, `relevant`"
         )
-    return _Source(judged, rankings)
+    found = _resolved(labels, rankings, index, share)
+    return found if by is None else replace(found, slices=slices)
+
+
+def _id(value: object, where: str) -> str:
+    from judges.retrieval.fields import id_of
+
+    return id_of(value, where, "id")
+
+
+def _field(record: "Mapping[str, Json]", name: str, where: str) -> "Json":
+    if (value := record.get(name)) is None:
+        raise InputError(f"{where}: has no `{name}`; give a list of ids, [] where there is none")
+    return value
+
+
+def _resolved(labels: "Labels", rankings: "dict[str, Ranking]", index: "Index | None", share: float) -> _Source:
+    """Hold the labels against the passages there are, and find what is relevant in the rankings."""
+    from judges.retrieval.arrays import place_rankings
+    from judges.retrieval.labels import absent, check_versions, relevant_ids, resolve
+    from judges.retrieval.ranking import known_passages
+
+    relevant = relevant_ids(labels)
+    check_versions(relevant, (name for ranking in rankings.values() for name in ranking.documents))
+    passages = dict(known_passages(rankings.values()))
+    if index is not None:
+        gone = {each.target for each in absent(labels, index, share=share) if each.why == "no such id"}
+        if gone:
+            raise InputError(
+                f"stale qrels: {len(gone):,} of {len(relevant):,} relevant ids are not in the index; "
+                "see which with --check-ids, and label again"
+            )
+        passages = {**passages, **index}
+    resolved = resolve(labels, passages, share=share)
+    places = place_rankings(resolved.qrels, rankings)
+    return _Source(places, len(rankings.keys() - labels.keys()), resolved)
 
 
 def _of_records(source: str) -> bool:
@@ -158,67 +310,61 @@ def _lines(source: str) -> "Iterator[Line]":
             raise InputError(f"{name}: can't be read: {printable(str(error), 120)}") from error
 
 
-def _of_cases(source: str, by: str | None, keep_first: bool) -> _Source:
-    from judges.case import Case
-    from judges.datasets import read_records
-    from judges.retrieval.qrels import Qrels, grades_of, id_of
-    from judges.retrieval.ranking import ranking_of
-    from judges.summary import slices_of
+def _blocks(source: str) -> Iterator[bytes]:
+    from judges.datasets.source import opened, without_bom
 
-    grades: dict[str, dict[str, int]] = {}
-    rankings: dict[str, Ranking] = {}
-    slices: dict[str, list[str]] = {}
-    for where, record in read_records(source):
-        query = id_of(record.get("id"), where, "id")
-        if query in grades:
-            raise InputError(
-                f'{where}: `id` "{printable(query, 40)}" is already that of another case; give each its own'
-            )
-        for name in ("retrieved", "relevant"):
-            if record.get(name) is None:
-                raise InputError(f"{where}: has no `{name}`; give a list of ids, [] where there is none")
-        grades[query] = grades_of(record["relevant"], where)
-        rankings[query] = ranking_of(record["retrieved"], where, keep_first=keep_first)
-        if by is not None:
-            slices[query] = slices_of(Case(query, extra=record), by)
-    if not grades:
-        raise InputError(
-            f"{printable(source, 200)}: is empty: it holds no cases; each needs `id`, `retrieved`, `relevant`"
-        )
-    return _Source(Qrels(grades), rankings, slices if by is not None else None)
+    with opened(source) as (stream, name):
+        try:
+            block = without_bom(stream.read(_BLOCK), name)
+            while block:
+                yield block
+                block = stream.read(_BLOCK)
+        except (OSError, EOFError, zlib.error) as error:
+            raise InputError(f"{name}: can't be read: {printable(str(error), 120)}") from error
 
 
-def _sliced(measured: "list[Measured]", source: _Source) -> "list[tuple[str | None, list[Measured]]]":
+# What comes out
+
+
+def _sliced(source: _Source) -> "list[tuple[str | None, Sequence[int]]]":
+    """Each slice with the numbers of its queries."""
+    queries = source.places.queries
     if source.slices is None:
-        return [(None, measured)]
+        return [(None, range(len(queries)))]
     from judges.summary import NO_SLICE
 
-    groups: dict[str, list[Measured]] = {}
-    for each in measured:
-        for name in source.slices[each.query]:
-            groups.setdefault(name, []).append(each)
+    groups: dict[str, list[int]] = {}
+    for place, query in enumerate(queries):
+        for name in source.slices[query]:
+            groups.setdefault(name, []).append(place)
     if groups.keys() == {NO_SLICE}:
         note("no case has the field of --by")
     return sorted(groups.items(), key=lambda group: (group[0] == NO_SLICE, group[0]))
 
 
-def _rows(metrics: "list[Metric]", measured: "list[Measured]", name: str | None, strict: bool) -> "Iterator[_Row]":
+def _rows(
+    metrics: "list[Metric]", measured: "Measurements", chosen: Sequence[int], name: str | None, *, strict: bool
+) -> Iterator[_Row]:
     from judges.figures import undefined
     from judges.intervals import mean
     from judges.retrieval.metrics import ceiling
 
+    relevant: list[int] = measured.relevant[list(chosen)].tolist()
     for metric in metrics:
-        values = [value for each in measured if (value := each.values[metric]) is not None]
-        tops = [ceiling(metric, each.relevant) for each in measured]
+        defined = measured.defined(metric)[list(chosen)]
+        values = measured.values[metric][list(chosen)]
+        values = values if strict else values[defined]
+        missing = len(chosen) - len(values)
+        found = mean(values, n_dropped=missing) if len(values) else undefined("no_relevant", n_dropped=missing)
+        tops = [ceiling(metric, each) for each in relevant]
         allowed = [0.0 if top is None else top for top in tops if strict or top is not None]
-        missing = len(measured) - len(values)
-        found = mean(values, n_dropped=missing) if values else undefined("no_relevant", n_dropped=missing)
-        yield _Row(metric, name, found, sum(allowed) / len(allowed) if allowed else None, missing)
+        known = allowed and not (measured.grouped and metric.name in ("P", "recall"))
+        yield _Row(metric, name, found, sum(allowed) / len(allowed) if known else None, missing)
 
 
 def _report(
     source: _Source,
-    measured: "list[Measured]",
+    measured: "Measurements",
     rows: list[_Row],
     *,
     by: str | None,
@@ -227,15 +373,24 @@ def _report(
     per_query: bool,
     json: bool,
 ) -> None:
-    without_relevant = sum(each.relevant == 0 for each in measured)
-    without_results = sum(each.retrieved == 0 for each in measured)
-    without_qrels = len(source.rankings.keys() - source.qrels.grades.keys())
+    resolved = source.resolved
+    without_relevant = int((measured.relevant == 0).sum())
+    without_results = int((measured.retrieved == 0).sum())
+    found, relevant = int(measured.found.sum()), int(measured.relevant.sum())
+    values = _values(measured, strict=strict) if per_query else []
     if json:
         document: dict[str, object] = {
-            "queries": len(measured),
+            "queries": len(measured.queries),
             "without_relevant": without_relevant,
             "without_results": without_results,
-            "without_qrels": without_qrels,
+            "without_qrels": source.without_qrels,
+            "relevant": relevant,
+            "relevant_retrieved": found,
+            "stale_labels": []
+            if resolved is None
+            else [{"query": query, "document": name} for query, name in resolved.changed],
+            "stale_queries": [] if resolved is None else list(resolved.emptied),
+            "unchecked_texts": 0 if resolved is None else resolved.unchecked,
             "gain": gain,
             "strict": strict,
             "by": by,
@@ -252,30 +407,84 @@ def _report(
         }
         if per_query:
             document["per_query"] = [
-                {
-                    "query": each.query,
-                    "relevant": each.relevant,
-                    "retrieved": each.retrieved,
-                    "values": {str(metric): value for metric, value in each.values.items()},
-                }
-                for each in measured
+                {"query": query, "relevant": relevant, "retrieved": retrieved, "values": each}
+                for query, relevant, retrieved, each in zip(
+                    measured.queries, measured.relevant.tolist(), measured.retrieved.tolist(), values, strict=True
+                )
             ]
         write_json(document)
         return
+    for query, each in zip(measured.queries, values, strict=False):
+        for name, value in each.items():
+            data(f"{printable(query)}\t{name}\t{number(value, 4)}")
     if per_query:
-        for each in measured:
-            for metric, value in each.values.items():
-                data(f"{printable(each.query)}\t{metric}\t{number(value, 4)}")
         data()
     _show(rows, by)
-    data(f"queries: {len(measured):,}")
+    data(f"queries: {len(measured.queries):,}")
     if without_relevant:
         what = "counted as 0" if strict else "left out of all means but those of judged@k"
         note(f"{without_relevant:,} without a relevant document: {what}")
     if without_results:
         note(f"{without_results:,} without results: counted as 0")
-    if without_qrels:
-        note(f"{without_qrels:,} of the ranking not in the qrels: left out")
+    if source.without_qrels:
+        note(f"{source.without_qrels:,} of the ranking not in the qrels: left out")
+    if resolved is not None:
+        _note_stale(resolved)
+    if relevant and found == relevant:
+        note(
+            f"careful: all {relevant:,} relevant documents were retrieved; if people labelled only what this retriever "
+            "found, recall and what is built on it measure nothing"
+        )
+
+
+def _values(measured: "Measurements", *, strict: bool) -> list[dict[str, float | None]]:
+    """The metrics of each query, by name."""
+    columns: dict[str, list[float | None]] = {}
+    for metric, column in measured.values.items():
+        defined = measured.defined(metric)
+        columns[str(metric)] = [
+            value if strict or there else None for value, there in zip(column.tolist(), defined.tolist(), strict=True)
+        ]
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _note_stale(resolved: "Resolved") -> None:
+    if resolved.changed:
+        names = list(dict.fromkeys(name for _, name in resolved.changed))
+        more = "" if len(names) <= _NAMED else f" and {len(names) - _NAMED:,} more"
+        note(
+            f"stale: {counted(len(resolved.changed), 'label')} left out, since the passage has another text now: "
+            f"{', '.join(printable(name, 60) for name in names[:_NAMED])}{more}"
+        )
+    if resolved.emptied:
+        note(f"stale: {len(resolved.emptied):,} of the queries left out, since no label on something relevant is left")
+    if resolved.unchecked:
+        note(
+            f"{counted(resolved.unchecked, 'label')} with a text not checked: the passage's text is unknown; "
+            "give `text` or `text_hash` in the ranking, or --index"
+        )
+
+
+def _check_ids(labels: "Labels", index: "Index", source: str, share: float, *, json: bool) -> None:
+    from judges.retrieval.labels import absent
+
+    gone = absent(labels, index, share=share)
+    relevant = sum(label.grade >= 1 for given in labels.values() for label in given)
+    if json:
+        write_json(
+            {
+                "relevant": relevant,
+                "absent": [{"query": each.query, "relevant": str(each.target), "why": each.why} for each in gone],
+            }
+        )
+        return
+    if gone:
+        table(
+            [Column("query"), Column("relevant"), Column("why")],
+            ([each.query, str(each.target), each.why] for each in gone),
+        )
+        data()
+    data(f"{len(gone):,} of {counted(relevant, 'relevant label')} not in {printable(source, 200)}")
 
 
 def _show(rows: list[_Row], by: str | None) -> None:

@@ -3,123 +3,220 @@
 import asyncio
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, is_dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from judges.case import Case, Part
-from judges.cli.output import Exit, TerminalProgress, counted, note
+from judges.cli.options import RunOptions
+from judges.cli.output import Exit, TerminalProgress, counted, exit_code, note, usage_line
 from judges.cli.read import print_summary
 from judges.criterion import Criterion
-from judges.errors import InputError, JudgesError
+from judges.datasets.tiers import of_tier
+from judges.engine.progress import Counts
+from judges.errors import BudgetReached, CacheError, InputError, JudgesError, ReplyError, ServiceError, TooManyFailed
 from judges.fingerprint import fingerprint
 from judges.printable import printable
+from judges.usage import NOTHING_USED
 
-__all__ = ["run"]
+if TYPE_CHECKING:
+    from judges.config import Connections
+    from judges.engine.plan import Assignment
+    from judges.engine.run import Run
+    from judges.judge import Judge
+    from judges.summary import SummaryRow
+
+__all__ = ["Asked", "Intake", "asked", "run"]
 
 _INVALID_SHOWN = 10
 _INVALID_KEPT = 1000
 
 
-def run(
-    cases: Annotated[
-        str, typer.Argument(help="File of cases: .jsonl, .json, .csv, .tsv, .parquet; - for standard input.")
-    ],
-    criterion: Annotated[
-        list[str], typer.Option("--criterion", "-c", help="What is asked; may be given several times.")
-    ],
-    judge: Annotated[list[str], typer.Option("--judge", "-j", help="Who is asked: overlap, or package.module:object.")],
-    out: Annotated[Path | None, typer.Option(help="Folder of the run. By default named after the arguments.")] = None,
-    map_: Annotated[
-        list[str] | None, typer.Option("--map", help="OURS=THEIRS: the field of the file that holds a field of ours.")
-    ] = None,
-    format_: Annotated[
-        str | None,
-        typer.Option("--format", help="jsonl, json, csv, tsv or parquet, where the file's name doesn't tell."),
-    ] = None,
-    reader: Annotated[str | None, typer.Option(help="package.module:function that reads the file into cases.")] = None,
-    lang: Annotated[str | None, typer.Option(help="Language of cases that don't say theirs (ca, fr, pt-BR).")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Judge only the first so many cases.")] = None,
-    skip_invalid: Annotated[
-        bool, typer.Option("--skip-invalid", help="Leave out records that are no cases, and list them.")
-    ] = False,
-    replicates: Annotated[int, typer.Option(min=1, help="How often each judgement is made.")] = 1,
-    workers: Annotated[int, typer.Option(min=1, help="Judgements under way at a time.")] = 8,
-    max_failed: Annotated[
-        float, typer.Option(min=0, max=1, help="Exit with 3 when a larger share of judgements failed.")
-    ] = 0.1,
-    threshold: Annotated[
-        float | None,
-        typer.Option(min=0, max=1, help="Scores from here on pass. Kept with the run; judges nothing again."),
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
-) -> None:
-    """Judge the cases of a file. Stopped at any moment, the same command goes on where it was."""
-    from judges.config import criterion_named, judge_named
-    from judges.engine.evaluate import judge_run
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a command line asks for, read and checked."""
+
+    options: RunOptions
+    connections: "Connections"
+    criteria: "list[Criterion]"
+    judges: "list[Judge]"
+    assignments: "tuple[Assignment, ...]"
+    intake: "Intake"
+    source: "Iterable[Case]"
+    run: "Run"
+
+    def by_name(self) -> "dict[str, Judge]":
+        """The judges."""
+        return {judge.name: judge for judge in self.judges}
+
+
+def asked(options: RunOptions) -> Asked:
+    """Everything that a command line names. Nothing is judged, sent or written yet.
+
+    Raises:
+        InputError: Something isn't what it should be.
+    """
+    from judges.config import criterion_named
     from judges.engine.plan import assign
-    from judges.engine.run import Manifest, Run
+    from judges.engine.run import Run
+
+    criteria = [criterion_named(name) for name in dict.fromkeys(options.criterion)]
+    connections = _connections(options)
+    judges = [connections.judge(name) for name in dict.fromkeys(options.judge)]
+    assignments = assign(criteria, judges)
+    if options.threshold is not None:
+        assignments = tuple(replace(assignment, threshold=options.threshold) for assignment in assignments)
+    if options.calibration:
+        from judges.plugins import calibration_reader
+
+        assignments = calibration_reader().bind(options.calibration, assignments)
+        judges = [_fitted(judge, assignments) for judge in judges]
+    fields = options.fields()
+    intake = Intake(skip_invalid=options.skip_invalid)
+    if options.cases == "-" and options.format is None:
+        intake.hint = "; standard input is read as JSON Lines, other formats are named with --format"
+    source = _reader(
+        options.cases, options.reader, fields, options.format, {c.hypothesis for c in criteria}, intake.refuse
+    )
+    return Asked(
+        options,
+        connections,
+        criteria,
+        judges,
+        assignments,
+        intake,
+        islice(of_tier(source, options.tier), options.limit),
+        Run(options.out if options.out is not None else _folder(options, fields, assignments)),
+    )
+
+
+def _fitted(judge: "Judge", assignments: "tuple[Assignment, ...]") -> "Judge":
+    """The judge; one that says of its thresholds whether they are fitted is told so, where all of them are."""
+    is_all = all(each.calibration is not None for each in assignments if each.judge == judge.name)
+    if not is_all or not hasattr(judge, "threshold_is_fitted") or not is_dataclass(judge) or isinstance(judge, type):
+        return judge
+    return replace(judge, threshold_is_fitted=True)
+
+
+def _connections(options: RunOptions) -> "Connections":
+    from judges.config import CacheMode, Connections
+    from judges.settings import JudgeSettings, read_settings
+
+    settings = read_settings(options.config)
+    modes: dict[CacheMode, bool] = {"none": options.no_cache, "refresh": options.refresh, "offline": options.offline}
+    return Connections(
+        settings,
+        asked=JudgeSettings(
+            base_url=options.base_url,
+            claims=None if options.claims is None else options.claims.value,
+            rationale=False if options.no_rationale else None,
+            language=options.rationale_in,
+            samples=options.samples,
+            logprobs=True if options.logprobs else None,
+            max_tokens=options.max_tokens,
+            window=options.window,
+            long=None if options.long is None else options.long.value,
+            timeout_seconds=options.timeout,
+            parameters=options.parameters(),
+        ),
+        requests_per_minute=options.rpm,
+        tokens_per_minute=options.tpm,
+        cache=options.cache,
+        mode=next((mode for mode, chosen in modes.items() if chosen), "use"),
+        max_cost=options.max_cost,
+    )
+
+
+def run(options: RunOptions) -> None:
+    """Judge the cases of a file. Stopped at any moment, the same command goes on where it was."""
+    from judges.engine.evaluate import judge_run
+    from judges.engine.run import Manifest
     from judges.summary import summarise_run
 
-    criteria = [criterion_named(name) for name in dict.fromkeys(criterion)]
-    judges = [judge_named(name) for name in dict.fromkeys(judge)]
-    assignments = assign(criteria, judges)
-    if threshold is not None:
-        assignments = tuple(replace(assignment, threshold=threshold) for assignment in assignments)
-    fields = _fields(map_ or [])
-    intake = _Intake(skip_invalid=skip_invalid)
-    if cases == "-" and format_ is None:
-        intake.hint = "; standard input is read as JSON Lines, other formats are named with --format"
-    source = _reader(cases, reader, fields, format_, {c.hypothesis for c in criteria}, intake.refuse)
-    if out is None:
-        asked = [
-            cases,
-            criterion,
-            judge,
-            sorted(fields.items()),
-            format_,
-            reader,
-            lang,
-            limit,
-            skip_invalid,
-            replicates,
-        ]
-        out = Path("runs") / _folder_name(cases, criterion, judge, fingerprint(asked))
-    home = Run(out)
-    with TerminalProgress(quiet=quiet) as progress, home.locked():
+    job = asked(options)
+    home, intake = job.run, job.intake
+    counts = Counts()
+    manifest: Manifest | None = None
+    stopped: JudgesError | None = None
+    with TerminalProgress(quiet=options.quiet) as progress, home.locked():
         try:
             manifest = home.begin(
-                intake.admit(islice(source, limit), lang, progress.reading),
+                intake.admit(job.source, options.lang, progress.reading),
                 lambda count: Manifest(
-                    printable(cases), assignments, replicates, count, intake.invalid, tuple(intake.complaints)
+                    printable(options.cases),
+                    job.assignments,
+                    options.replicates,
+                    count,
+                    intake.invalid,
+                    tuple(intake.complaints),
                 ),
             )
-            intake.report(criteria)
-            counts = asyncio.run(
-                judge_run(home, manifest, {j.name: j for j in judges}, workers=workers, progress=progress)
-            )
+            intake.report(job.criteria)
+            try:
+                asyncio.run(
+                    judge_run(
+                        home,
+                        manifest,
+                        job.by_name(),
+                        workers=options.workers,
+                        max_failures=options.max_failures,
+                        counts=counts,
+                        progress=progress,
+                    )
+                )
+            finally:
+                job.connections.close()
         except (KeyboardInterrupt, asyncio.CancelledError):
-            note(f"judges: interrupted; what was judged is kept in {out}: run the same command again to go on")
+            _report_usage(counts)
+            note(f"judges: interrupted; what was judged is kept in {home.path}: run the same command again to go on")
             raise typer.Exit(Exit.INTERRUPTED) from None
+        except (ServiceError, BudgetReached, TooManyFailed, CacheError) as error:
+            if manifest is None or not counts.done:
+                raise
+            stopped = error
+    _report(counts)
+    rows = summarise_run(home, manifest)
+    print_summary(home, manifest, rows, json=options.json)
+    if stopped is not None:
+        note(f"judges: {printable(str(stopped))}")
+        note(f"what was judged is kept: {_remedy(rows).replace('to try them again', 'to go on')}")
+        raise typer.Exit(exit_code(stopped))
+    failed = sum(sum(row.failed.values()) for row in rows)
+    if failed > options.max_failures * counts.total:
+        note(f"judges: {failed:,} of {counts.total:,} judgements failed; {_remedy(rows)}")
+        raise typer.Exit(Exit.TOO_MANY_FAILED)
+
+
+def _remedy(rows: "list[SummaryRow]") -> str:
+    """What may help against failures: a reply that was no verdict is in the cache, and would come back from there."""
+    kinds = {kind for row in rows for kind in row.failed}
+    again = "run the same command to try them again"
+    if kinds & {kind.__name__ for kind in ReplyError.__subclasses__()}:
+        return f"{again}, with --refresh to ask the model anew where its reply was no verdict"
+    return again
+
+
+def _report(counts: Counts) -> None:
+    """What is not in the summary: how the judgements came about."""
     if counts.repaired:
         note("the last line of the ledger was cut off: it was removed, and that judgement made again")
     if counts.resumed:
         note(f"resumed: {counts.resumed:,} of {counts.total:,} judgements were there already, {counts.made:,} made now")
     if counts.shared:
         note(f"{counts.shared:,} judgements are those of other cases with the very same content")
-    rows = summarise_run(home, manifest)
-    print_summary(home, manifest, rows, json=json)
-    failed = sum(sum(row.failed.values()) for row in rows)
-    if failed > max_failed * counts.total:
-        note(f"judges: {failed:,} of {counts.total:,} judgements failed; run the same command to try them again")
-        raise typer.Exit(Exit.TOO_MANY_FAILED)
+    _report_usage(counts)
 
 
-class _Intake:
+def _report_usage(counts: Counts) -> None:
+    usage = counts.usage
+    if usage != NOTHING_USED:
+        note(f"used now: {usage_line(usage)}")
+
+
+class Intake:
     """Lets the cases of the input in, and remembers what was wrong with it."""
 
     def __init__(self, *, skip_invalid: bool) -> None:
@@ -204,19 +301,25 @@ def _made_by(name: str, reader: Callable[[Path], Iterable[Case]], path: Path) ->
         raise InputError(f"reader `{name}`: failed on {path} ({type(error).__name__}: {error})") from error
 
 
-def _folder_name(cases: str, criteria: list[str], judges: list[str], digest: str) -> str:
-    stem = "stdin" if cases == "-" else Path(cases).name.partition(".")[0]
-    words = "-".join([stem, *criteria, *judges])
-    return f"{re.sub(r'[^A-Za-z0-9_]+', '-', words)[:60].strip('-')}-{digest[:8]}"
-
-
-def _fields(pairs: list[str]) -> dict[str, str]:
-    fields: dict[str, str] = {}
-    for pair in pairs:
-        ours, equals, theirs = pair.partition("=")
-        if not (ours and equals and theirs):
-            raise InputError(f"--map {pair}: should be OURS=THEIRS, as in --map question=query")
-        if ours in fields:
-            raise InputError(f"--map {pair}: `{ours}` is mapped twice")
-        fields[ours] = theirs
-    return fields
+def _folder(options: RunOptions, fields: dict[str, str], assignments: "tuple[Assignment, ...]") -> Path:
+    """The default folder of a run: the same for the same arguments, another for others."""
+    asked = [
+        options.cases,
+        options.criterion,
+        options.judge,
+        sorted(fields.items()),
+        options.format,
+        options.reader,
+        options.lang,
+        options.limit,
+        options.skip_invalid,
+        options.replicates,
+    ]
+    if options.tier is not None:
+        asked.append(options.tier)
+    if any(":" in name or name.endswith(".toml") for name in (*options.judge, *options.criterion)):
+        asked.append([assignment.fingerprint for assignment in assignments])  # a model is asked in many ways
+    stem = "stdin" if options.cases == "-" else Path(options.cases).name.partition(".")[0]
+    names = [Path(name).stem if name.endswith(".toml") else name for name in (*options.criterion, *options.judge)]
+    words = "-".join([stem, *names])
+    return Path("runs") / f"{re.sub(r'[^A-Za-z0-9_]+', '-', words)[:60].strip('-')}-{fingerprint(asked)[:8]}"

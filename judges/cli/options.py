@@ -1,0 +1,203 @@
+"""The options of `judges run` and `judges plan`: the same for both, so that a plan is of the very run that follows."""
+
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields
+from enum import StrEnum
+from inspect import Parameter, Signature
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from judges.datasets.tiers import Tier
+from judges.errors import InputError
+
+__all__ = ["ClaimsBy", "LongInputs", "RunOptions", "command"]
+
+
+class ClaimsBy(StrEnum):
+    """Who takes answers apart."""
+
+    SENTENCES = "sentences"
+    MODEL = "model"
+
+
+class LongInputs(StrEnum):
+    """What becomes of passages over the model's window."""
+
+    REFUSE = "refuse"
+    SPLIT = "split"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunOptions:
+    """What was asked on the command line."""
+
+    cases: Annotated[
+        str, typer.Argument(help="File of cases: .jsonl, .json, .csv, .tsv, .parquet; - for standard input.")
+    ]
+    criterion: Annotated[
+        list[str],
+        typer.Option(
+            "--criterion", "-c", help="What is asked, or the .toml file of a rubric; may be given several times."
+        ),
+    ]
+    judge: Annotated[
+        list[str],
+        typer.Option(
+            "--judge",
+            "-j",
+            help="Who is asked: overlap, openai:MODEL, anthropic:MODEL, embedding:MODEL, a name of judges.toml, "
+            "or package.module:object.",
+        ),
+    ]
+    out: Annotated[Path | None, typer.Option(help="Folder of the run. By default named after the arguments.")] = None
+    map: Annotated[
+        list[str] | None, typer.Option("--map", help="OURS=THEIRS: the field of the file that holds a field of ours.")
+    ] = None
+    format: Annotated[
+        str | None,
+        typer.Option("--format", help="jsonl, json, csv, tsv or parquet, where the file's name doesn't tell."),
+    ] = None
+    reader: Annotated[str | None, typer.Option(help="package.module:function that reads the file into cases.")] = None
+    lang: Annotated[str | None, typer.Option(help="Language of cases that don't say theirs (ca, fr, pt-BR).")] = None
+    tier: Annotated[
+        Tier | None,
+        typer.Option(help="Judge only the cases whose field `tier` is this or a smaller one: smoke, regression, deep."),
+    ] = None
+    limit: Annotated[int | None, typer.Option(min=1, help="Judge only the first so many cases.")] = None
+    skip_invalid: Annotated[
+        bool, typer.Option("--skip-invalid", help="Leave out records that are no cases, and list them.")
+    ] = False
+    replicates: Annotated[int, typer.Option(min=1, help="How often each judgement is made.")] = 1
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="Judgements under way at a time. By default 8, and 64 with a hosted model."),
+    ] = None
+    max_failures: Annotated[
+        float, typer.Option(min=0, max=1, help="End with 3 when a larger share of judgements failed.")
+    ] = 0.05
+    threshold: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, help="Scores from here on pass. Kept with the run; judges nothing again."),
+    ] = None
+    calibration: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="File of `judges calibrate --save`: its thresholds and chances hold, and rates are corrected. Kept with "
+            "the run; judges nothing again. May be given several times."
+        ),
+    ] = None
+    base_url: Annotated[
+        str | None,
+        typer.Option(help="An OpenAI-compatible server: http://localhost:8000/v1."),
+    ] = None
+    claims: Annotated[
+        ClaimsBy | None,
+        typer.Option(help="Who takes answers apart: sentence rules (default) or the model."),
+    ] = None
+    no_rationale: Annotated[bool, typer.Option("--no-rationale", help="Ask for verdicts only: cheaper.")] = False
+    rationale_in: Annotated[str | None, typer.Option(help="Language of the rationales: Catalan, French, ...")] = None
+    samples: Annotated[
+        int | None,
+        typer.Option(min=1, help="Replies a judgement; their shares are its probabilities."),
+    ] = None
+    logprobs: Annotated[
+        bool,
+        typer.Option("--logprobs", help="Take probabilities from the service's log-probabilities."),
+    ] = False
+    param: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME=VALUE, sent as it is: temperature=0, reasoning_effort=low."),
+    ] = None
+    max_tokens: Annotated[int | None, typer.Option(min=1, help="The longest reply, in tokens.")] = None
+    window: Annotated[
+        int | None,
+        typer.Option(min=1, help="The model's context window in tokens, where it isn't known."),
+    ] = None
+    long: Annotated[
+        LongInputs | None,
+        typer.Option(help="Passages over the window: refuse the case, or split them."),
+    ] = None
+    timeout: Annotated[float | None, typer.Option(min=0.1, help="Seconds that a call may take; 60.")] = None
+    max_cost: Annotated[
+        float | None,
+        typer.Option(min=0, help="Dollars this command may spend; ends with 4 before a call would pass it."),
+    ] = None
+    rpm: Annotated[int | None, typer.Option(min=1, help="Requests a minute, where the service doesn't say.")] = None
+    tpm: Annotated[int | None, typer.Option(min=1, help="Tokens a minute, where the service doesn't say.")] = None
+    cache: Annotated[Path | None, typer.Option(help="Folder of the cache.")] = None
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cache.")] = False
+    refresh: Annotated[bool, typer.Option("--refresh", help="Ask again, and replace what the cache has.")] = False
+    offline: Annotated[bool, typer.Option("--offline", help="Only the cache may answer: nothing is sent anywhere.")] = (
+        False
+    )
+    config: Annotated[Path | None, typer.Option(help="Settings; by default judges.toml in the current folder.")] = None
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+
+    def __post_init__(self) -> None:
+        if self.no_cache + self.refresh + self.offline > 1:
+            raise InputError("--no-cache, --refresh and --offline exclude each other; give one of them")
+        if self.threshold is not None and self.calibration:
+            raise InputError("--calibration brings its own threshold; leave out --threshold, or the calibration")
+
+    def fields(self) -> dict[str, str]:
+        """Fields of ours by name, each with the field of the file that holds it.
+
+        Raises:
+            InputError: A pair isn't OURS=THEIRS.
+        """
+        return _pairs(self.map or [], "--map", "OURS=THEIRS, as in --map question=query")
+
+    def parameters(self) -> dict[str, Any]:
+        """What is sent to the service as it is: JSON where it is some, else text.
+
+        Raises:
+            InputError: A pair isn't NAME=VALUE.
+        """
+        import json
+
+        values: dict[str, Any] = {}
+        for name, text in _pairs(self.param or [], "--param", "NAME=VALUE, as in --param temperature=0").items():
+            try:
+                values[name] = json.loads(text)
+            except ValueError:
+                values[name] = text
+        return values
+
+
+def _pairs(pairs: list[str], option: str, form: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not (name and equals and value):
+            raise InputError(f"{option} {pair}: should be {form}")
+        if name in found:
+            raise InputError(f"{option} {pair}: `{name}` is given twice")
+        found[name] = value
+    return found
+
+
+def command(function: Callable[[RunOptions], None]) -> Callable[..., None]:
+    """A command that takes all options of `RunOptions`, and hands them on as one value."""
+
+    def call(**values: Any) -> None:  # noqa: ANN401  each is checked by the command line
+        function(RunOptions(**values))
+
+    hints = get_type_hints(RunOptions, include_extras=True)
+    call.__name__ = function.__name__
+    call.__doc__ = function.__doc__
+    call.__annotations__ = {field.name: hints[field.name] for field in fields(RunOptions)}
+    call.__signature__ = Signature(  # type: ignore[attr-defined]  # pyright: ignore[reportFunctionMemberAccess]
+        [
+            Parameter(
+                field.name,
+                Parameter.KEYWORD_ONLY,
+                default=Parameter.empty if field.default is MISSING else field.default,
+                annotation=hints[field.name],
+            )
+            for field in fields(RunOptions)
+        ]
+    )
+    return call

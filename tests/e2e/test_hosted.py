@@ -1,0 +1,325 @@
+"""Hosted models from the command line, against a real server: what is asked, what it costs, what survives."""
+
+import json
+import sqlite3
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.command import EXAMPLE, judges, start
+from support.model_server import RunningServer
+
+CASES = EXAMPLE / "cases.jsonl"
+KEY = "sk-this-must-not-be-seen"
+MODEL = "gpt-4.1-mini"
+
+
+@pytest.fixture(scope="module")
+def _server() -> Generator[RunningServer]:
+    with RunningServer.start() as server:
+        yield server
+
+
+@pytest.fixture
+def server(_server: RunningServer) -> RunningServer:
+    _server.reset()
+    _server.set(brain="support.judging_brain:judge")
+    return _server
+
+
+class User:
+    """Someone with a key, in a folder of their own."""
+
+    def __init__(self, folder: Path, server: RunningServer) -> None:
+        self.folder = folder
+        self.changes = {
+            "OPENAI_API_KEY": KEY,
+            "OPENAI_BASE_URL": server.openai,
+            "ANTHROPIC_API_KEY": KEY,
+            "ANTHROPIC_BASE_URL": server.anthropic,
+            "JUDGES_CACHE": str(folder / "cache"),
+        }
+
+    def judges(self, *arguments: str | Path, code: int | None = 0) -> subprocess.CompletedProcess[str]:
+        return judges(*arguments, folder=self.folder, changes=self.changes, code=code)
+
+    def run(self, *arguments: str | Path, code: int | None = 0, out: str = "one") -> subprocess.CompletedProcess[str]:
+        common = ("run", CASES, "-c", "answer_relevance", "-j", f"openai:{MODEL}", "--out", out)
+        return self.judges(*common, *arguments, code=code)
+
+    def start(self, *arguments: str | Path) -> "subprocess.Popen[bytes]":
+        common = ("run", CASES, "-c", "answer_relevance", "-j", f"openai:{MODEL}", "--out", "one")
+        return start(*common, *arguments, folder=self.folder, changes=self.changes)
+
+    def ledger(self, out: str = "one") -> list[dict[str, Any]]:
+        path = self.folder / out / "ledger.jsonl"
+        return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
+
+
+@pytest.fixture
+def user(tmp_path: Path, server: RunningServer) -> User:
+    return User(tmp_path, server)
+
+
+@pytest.mark.parametrize("judge", [f"openai:{MODEL}", "anthropic:claude-sonnet-4-5"])
+def test_a_model_judges_every_criterion_and_says_what_it_used(user: User, server: RunningServer, judge: str) -> None:
+    done = user.judges(
+        "run", CASES, "-c", "faithfulness", "-c", "correctness", "-c", "context_relevance", "-j", judge, "--json"
+    )
+    rows = json.loads(done.stdout)["rows"]
+    assert [(row["criterion"], row["failed"], row["judged"] > 35) for row in rows] == [
+        ("faithfulness", {}, True),
+        ("correctness", {}, True),
+        ("context_relevance", {}, True),
+    ]
+    asked = server.requests()
+    assert server.statuses() == {200: asked}
+    assert asked == sum(row["judged"] for row in rows)  # all claims, or passages, of an answer in one request
+    assert f"used now: {asked} calls; " in done.stderr
+
+
+def test_the_same_command_again_asks_nothing(user: User, server: RunningServer) -> None:
+    first = user.run()
+    asked = server.requests()
+    second = user.run()
+    assert server.requests() == asked
+    assert first.stdout == second.stdout
+    assert "44 of 44 judgements were there already" in second.stderr
+
+
+def test_another_run_takes_its_replies_from_the_cache(user: User, server: RunningServer) -> None:
+    user.run()
+    asked = server.requests()
+    second = user.run(out="two")
+    assert server.requests() == asked
+    assert "used now: 44 calls, 100% of them from the cache" in second.stderr
+    verdicts = [{line["key"]: line["verdict"] for line in user.ledger(out)} for out in ("one", "two")]
+    assert verdicts[0] == verdicts[1]
+    assert "44 replies" in user.judges("cache").stdout
+
+
+def test_without_the_cache_everything_is_asked_again_and_refresh_replaces(user: User, server: RunningServer) -> None:
+    user.run()
+    user.run("--no-cache", out="two")
+    assert server.requests() == 88
+    user.run("--refresh", out="three")
+    assert server.requests() == 132
+    user.run(out="four")
+    assert server.requests() == 132
+
+
+def test_offline_nothing_is_sent_and_what_is_missing_is_named(user: User, server: RunningServer) -> None:
+    user.run("--limit", "40")
+    asked = server.requests()
+    whole = user.run("--limit", "40", "--offline", out="two")
+    assert "100% of them from the cache" in whole.stderr
+    missing = user.run("--offline", out="three", code=3)
+    assert server.requests() == asked
+    assert "NotCached 4" in missing.stdout
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("unauthorised", "openai"),
+        ("no_model", MODEL),
+        ("quota", "quota"),
+        ("bad_request", "the first request was refused"),
+    ],
+)
+def test_what_would_refuse_everything_stops_the_run_with_one_message(
+    user: User, server: RunningServer, fault: str, words: str
+) -> None:
+    server.set(faults=[{"fault": fault}])
+    done = user.run(code=5)
+    assert words in done.stderr
+    assert done.stderr.count("\n") <= 2
+    assert server.requests() <= 64
+    assert user.ledger() == []
+
+
+def test_a_server_that_is_not_there_stops_the_run(user: User, server: RunningServer) -> None:
+    user.changes["OPENAI_BASE_URL"] = "http://127.0.0.1:9/v1"
+    done = user.run(code=5)
+    assert "nothing answers at http://127.0.0.1:9/v1" in done.stderr
+
+
+def test_a_key_that_is_missing_is_asked_for_by_name(user: User, server: RunningServer) -> None:
+    user.changes |= {"OPENAI_API_KEY": "", "OPENAI_BASE_URL": ""}
+    assert "set OPENAI_API_KEY in the environment" in user.run(code=2).stderr
+    assert server.requests() == 0
+
+
+def test_a_vendors_key_is_not_sent_to_another_address(user: User, server: RunningServer) -> None:
+    del user.changes["OPENAI_BASE_URL"]
+    user.run("--base-url", server.openai, "--limit", "2")
+    assert {entry.key for entry in server.log()} != {key_of(KEY)}
+    user.changes["JUDGES_API_KEY"] = "another"
+    server.clear_log()
+    user.run("--base-url", server.openai, "--limit", "2", "--no-cache", out="two")
+    assert {entry.key for entry in server.log()} == {key_of("another")}
+
+
+def key_of(key: str) -> str:
+    import hashlib
+
+    return hashlib.sha256(key.encode()).hexdigest()[:12]
+
+
+def test_the_key_is_nowhere(user: User, server: RunningServer) -> None:
+    server.set(faults=[{"fault": "internal", "share": 0.2}, {"fault": "bad_request", "nth": [20]}])
+    done = user.run(code=None)
+    files = [path for path in user.folder.rglob("*") if path.is_file()]
+    assert len(files) >= 5
+    assert not [path for path in files if KEY.encode() in path.read_bytes()]
+    assert KEY not in done.stdout + done.stderr
+
+
+def test_one_bad_case_is_recorded_and_the_run_goes_on(user: User, server: RunningServer) -> None:
+    server.set(faults=[{"fault": "bad_request", "match": "how often does a backup run", "times": 1}], latency=0.02)
+    done = user.run("--workers", "2", code=None)
+    kinds = Counter(kind for line in user.ledger() for kind in ("verdict", "failed") if kind in line)
+    assert kinds["verdict"] >= 42, done.stderr
+
+
+def test_too_many_failures_end_the_run(user: User, server: RunningServer) -> None:
+    server.set(faults=[{"fault": "refusal", "share": 0.3}])
+    done = user.run("-c", "correctness", "--workers", "4", code=3)
+    assert "judgements failed, more than 5%" in done.stderr
+    assert "RefusedReply" in done.stderr
+    assert 50 <= len(user.ledger()) < 88
+
+
+def test_a_budget_is_kept_and_the_run_goes_on_later(user: User, server: RunningServer) -> None:
+    (user.folder / "judges.toml").write_text(f'[prices."{MODEL}"]\ninput = 10.0\noutput = 40.0\n')
+    stopped = user.run("--max-cost", "0.10", "--max-tokens", "200", code=4)
+    assert "the budget of $0.1" in stopped.stderr
+    spent = sum(line["usage"]["cost"] for line in user.ledger())
+    assert 0.05 < spent <= 0.10
+    there = len(user.ledger())
+    assert 0 < there < 44
+    user.run("--max-cost", "5", "--max-tokens", "200")
+    assert len(user.ledger()) == 44
+    assert server.requests() == 44
+
+
+def test_a_budget_without_a_price_is_refused_before_anything_is_asked(user: User, server: RunningServer) -> None:
+    done = user.run("--max-cost", "1", code=2)
+    assert "the price of" in done.stderr
+    assert server.requests() == 0
+
+
+def test_a_plan_sends_nothing_and_says_how_many_calls_follow(user: User, server: RunningServer) -> None:
+    common = (CASES, "-c", "faithfulness", "-c", "answer_relevance", "-j", f"openai:{MODEL}", "--out", "one")
+    before = json.loads(user.judges("plan", *common, "--json").stdout)
+    assert server.requests() == 0
+    assert not (user.folder / "one").exists()
+    user.judges("run", *common)
+    assert server.requests() == before["calls"] == 84
+    used = sum(entry["usage"]["input_tokens"] for entry in user.ledger() if "usage" in entry)
+    planned = sum(each["input_tokens"] for each in before["forecasts"])
+    assert planned == pytest.approx(used, rel=0.35)
+    after = json.loads(user.judges("plan", *common, "--json").stdout)
+    assert after["calls"] == 0
+
+
+def test_killed_at_any_moment_only_calls_in_flight_are_repeated(user: User, server: RunningServer) -> None:
+    server.set(latency=0.1)
+    arguments = ("-c", "correctness", "--workers", "6")
+    for after in (5, 30, 55):
+        process = user.start(*arguments)
+        deadline = time.monotonic() + 60
+        while server.requests() < after:
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        process.kill()
+        process.communicate()
+    user.run(*arguments)
+    bodies = Counter(json.dumps(body, sort_keys=True) for body in server.bodies())
+    assert len(bodies) == 88
+    assert sum(bodies.values()) <= 88 + 3 * 6
+    assert len(user.ledger()) == 88
+    assert all("verdict" in line for line in user.ledger())
+
+
+def test_two_processes_share_the_cache(user: User, server: RunningServer) -> None:
+    server.set(latency=0.02)
+    common = (CASES, "-c", "answer_relevance", "-j", f"openai:{MODEL}")
+    both = [
+        start("run", *common, "--out", out, folder=user.folder, changes=user.changes) for out in ("one", "two", "three")
+    ]
+    for process in both:
+        _, said = process.communicate(timeout=120)
+        assert process.returncode == 0, said
+    assert [len(user.ledger(out)) for out in ("one", "two", "three")] == [44, 44, 44]
+    with sqlite3.connect(user.folder / "cache" / "replies.sqlite") as cache:
+        assert cache.execute("SELECT count(*) FROM replies").fetchone() == (44,)
+        assert cache.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_samples_are_asked_apart_and_become_probabilities(user: User, server: RunningServer) -> None:
+    user.run("--samples", "3", "--limit", "4")
+    assert server.requests() == 12
+    verdicts = [line["verdict"] for line in user.ledger()]
+    assert all(sum(verdict["probabilities"].values()) == pytest.approx(1) for verdict in verdicts)
+    user.run("--samples", "3", "--limit", "4", out="two")
+    assert server.requests() == 12
+
+
+def test_claims_of_the_model_are_cached_on_their_own(user: User, server: RunningServer) -> None:
+    common = ("run", CASES, "-c", "faithfulness", "-j", f"openai:{MODEL}", "--claims", "model", "--limit", "5")
+    user.judges(*common, "--out", "one")
+    first = server.requests()
+    user.judges(*common, "--out", "two", "--no-rationale")  # other verdicts, the same claims
+    assert server.requests() < 2 * first
+
+
+def test_a_rubric_of_the_users_own_is_judged(user: User, server: RunningServer) -> None:
+    (user.folder / "tone.toml").write_text(
+        'description = "Is it friendly?"\n'
+        '[[levels]]\nlabel = "rude"\nscore = 0\n[[levels]]\nlabel = "kind"\nscore = 1\n'
+    )
+    done = user.judges(
+        "run",
+        CASES,
+        "-c",
+        "tone.toml",
+        "-j",
+        f"openai:{MODEL}",
+        "--limit",
+        "3",
+        "--out",
+        "one",
+        "--rationale-in",
+        "Catalan",
+    )
+    assert "tone" in done.stdout
+    body = server.bodies()[0]
+    system = body["messages"][0]["content"]
+    assert "Is it friendly?" in system
+    assert "in Catalan" in system
+
+
+def test_judges_of_the_settings_file_have_names_and_ways(user: User, server: RunningServer) -> None:
+    (user.folder / "judges.toml").write_text(
+        f'[judges.strict]\nmodel = "openai:{MODEL}"\nrationale = false\nparameters = {{ temperature = 0 }}\n'
+        "[services.openai]\nrequests_per_minute = 600\n"
+    )
+    done = user.judges("run", CASES, "-c", "answer_relevance", "-j", "strict", "--limit", "3", "--out", "one")
+    assert "strict from 0.5" in done.stdout
+    body = server.bodies()[0]
+    assert body["temperature"] == 0
+    assert "rationale" not in json.dumps(body["response_format"])
+
+
+def test_a_cache_that_cannot_be_written_is_said_before_anything_is_paid(user: User, server: RunningServer) -> None:
+    (user.folder / "cache").write_text("a file where the folder should be")
+    done = user.run(code=2)
+    assert "--no-cache" in done.stderr
+    assert server.requests() == 0
