@@ -26,6 +26,7 @@ from judges.verdict import Abstained, ClaimVerdict, Evidence, Failed, Judgement,
 
 if TYPE_CHECKING:
     from judges.backends.overlap import TokenOverlapJudge
+    from judges.config import judge_named
     from judges.conformance import check_judge
     from judges.criteria import (
         ANSWER_RELEVANCE,
@@ -94,6 +95,7 @@ __all__ = [
     "check_judge",
     "evaluate",
     "evaluate_sync",
+    "judge_named",
     "load",
     "read_cases",
     "summarise",
@@ -103,6 +105,7 @@ __all__ = [
 _HOMES = {
     "TokenOverlapJudge": "judges.backends.overlap",
     "check_judge": "judges.conformance",
+    "judge_named": "judges.config",
     "load": "judges.datasets",
     "read_cases": "judges.datasets",
     "evaluate": "judges.engine.evaluate",

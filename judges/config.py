@@ -16,7 +16,7 @@ from judges.errors import CacheError, InputError
 from judges.fingerprint import fingerprint
 from judges.judge import Judge
 from judges.plugins import SERVICES, resolve
-from judges.settings import JudgeSettings, ServiceSettings, Settings
+from judges.settings import JudgeSettings, ServiceSettings, Settings, judge_settings, read_settings
 
 if TYPE_CHECKING:
     from judges.calls.budget import Budget
@@ -35,13 +35,20 @@ CacheMode: TypeAlias = Literal["use", "refresh", "offline", "none"]
 """Read and write; write only; read only, and nothing is sent; neither."""
 
 
-def judge_named(name: str) -> Judge:
-    """The judge of that name, with default settings: see `Connections.judge`.
+def judge_named(name: str, *, cache: Path | None = None, max_cost: float | None = None, **ways: object) -> Judge:
+    """The judge of that name: see `Connections.judge`.
+
+    Args:
+        name: `overlap`, `openai:MODEL`, `anthropic:MODEL`, `embedding:MODEL`, one of `judges.toml`, or
+            `package.module:object`.
+        cache: The folder of the cache; by default the user's own.
+        max_cost: Dollars that its calls may cost.
+        ways: How the model is asked: `base_url`, `samples`, `rationale`, ...: the fields of `JudgeSettings`.
 
     Raises:
-        InputError: There is none, or it isn't of the shape of a judge.
+        InputError: There is none, it isn't of the shape of a judge, or a way isn't one.
     """
-    return Connections().judge(name)
+    return Connections(read_settings(), asked=judge_settings(ways), cache=cache, max_cost=max_cost).judge(name)
 
 
 def criterion_named(name: str) -> Criterion:
@@ -123,16 +130,13 @@ class _Endpoint:
     base_url: str | None = None
     key: str | None = field(default=None, repr=False)
     settings: ServiceSettings = field(default_factory=ServiceSettings)
+    provider: str | None = None
+    """Whose list prices hold, as genai-prices names it."""
 
     @property
     def account(self) -> tuple[str, str, str]:
         """What limits are counted by. Of the key, a hash."""
         return self.vendor.account, self.base_url or self.vendor.home, fingerprint(self.key or "")
-
-    @property
-    def provider(self) -> str | None:
-        """Whose list prices hold, as genai-prices names it."""
-        return self.vendor.account if self.base_url is None else None
 
 
 class Connections:
@@ -325,9 +329,9 @@ class Connections:
     def _endpoint(self, name: str, vendor: str, model: str, asked: JudgeSettings) -> _Endpoint:
         """Where the model is, and the key that is sent there."""
         known = _VENDORS[vendor]
-        base_url, key_name = asked.base_url, _OWN_KEY
-        if base_url is None:
-            base_url, key_name = os.environ.get(known.address) or None, known.key
+        base_url, key_name, provider = asked.base_url, _OWN_KEY, None
+        if base_url is None:  # the vendor itself, or a gateway to it
+            base_url, key_name, provider = os.environ.get(known.address) or None, known.key, known.account
         services = self._settings.services
         settings = services.get(vendor if base_url is None else base_url.rstrip("/"), ServiceSettings())
         if settings.api_key is not None:
@@ -340,7 +344,7 @@ class Connections:
                 f"judge `{name}`: there is no key; set {key_name} in the environment, or `api_key_env` under "
                 f"[services.{vendor}] in judges.toml"
             )
-        endpoint = self._endpoints[name] = _Endpoint(known, model, base_url, key or None, settings)
+        endpoint = self._endpoints[name] = _Endpoint(known, model, base_url, key or None, settings, provider)
         return endpoint
 
     def _surroundings(self, endpoint: _Endpoint, identity: str) -> "_Surroundings":

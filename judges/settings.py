@@ -131,6 +131,18 @@ class Settings(_Section):
     """Folder of the cache."""
 
 
+def judge_settings(ways: Mapping[str, object]) -> JudgeSettings:
+    """The settings of a judge, as they come from a program.
+
+    Raises:
+        InputError: One isn't a setting, or has a value that it can't have.
+    """
+    try:
+        return JudgeSettings.model_validate(ways)
+    except ValidationError as error:
+        raise InputError(_told(error)) from None
+
+
 def read_settings(path: str | Path | None = None) -> Settings:
     """The settings of a file.
 
@@ -154,8 +166,12 @@ def read_settings(path: str | Path | None = None) -> Settings:
     try:
         return Settings.model_validate(found)
     except ValidationError as error:
-        # The input is left out of the message: it may be a key.
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        where = ".".join(str(step) for step in first["loc"])
-        what = "there is no such setting" if first["type"] == "extra_forbidden" else first["msg"].lower()
-        raise InputError(f"{place}: `{where}`: {what}") from None
+        raise InputError(f"{place}: {_told(error)}") from None
+
+
+def _told(error: ValidationError) -> str:
+    """What is wrong, and where. What was found there isn't repeated: it may be a key."""
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    where = ".".join(str(step) for step in first["loc"])
+    what = "there is no such setting" if first["type"] == "extra_forbidden" else first["msg"].lower()
+    return f"`{where}`: {what}"

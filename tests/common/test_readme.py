@@ -6,17 +6,32 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
 from support.command import EXAMPLE, ROOT, environment, judges
+from support.model_server import RunningServer
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = [(match[1], match[2]) for match in re.finditer(r"^```(\w+)\n(.*?)^```", README, re.MULTILINE | re.DOTALL)]
 PYTHON = [code for kind, code in BLOCKS if kind == "python"]
 MADE = shutil.which("make") is not None and (ROOT / ".venv" / "installed").exists()
 CONSOLE = [code for kind, code in BLOCKS if kind == "console"]
+
+
+@pytest.fixture(scope="module")
+def user(tmp_path_factory: pytest.TempPathFactory) -> Generator[dict[str, str]]:
+    """The environment of someone with keys, whose services are a server of ours, and who has no cache yet."""
+    with RunningServer.start(brain="support.judging_brain:judge") as server:
+        yield environment(
+            OPENAI_API_KEY="a key",
+            OPENAI_BASE_URL=server.openai,
+            ANTHROPIC_API_KEY="a key",
+            ANTHROPIC_BASE_URL=server.anthropic,
+            JUDGES_CACHE=str(tmp_path_factory.mktemp("cache")),
+        )
 
 
 @pytest.fixture(scope="module")
@@ -37,10 +52,10 @@ def test_there_are_examples_of_every_kind() -> None:
     assert {kind for kind, _ in BLOCKS} <= {"python", "console", "json", "toml", "text"}
 
 
-def test_the_python_examples_run_one_after_the_other(checkout: Path) -> None:
+def test_the_python_examples_run_one_after_the_other(checkout: Path, user: dict[str, str]) -> None:
     code = "\n".join(PYTHON)
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=checkout, env=environment(), capture_output=True, text=True, check=False
+        [sys.executable, "-c", code], cwd=checkout, env=user, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     promised = re.findall(r"# -> (.*)$", code, re.MULTILINE)
@@ -63,7 +78,7 @@ def commands(block: str) -> list[tuple[str, str]]:
     return found
 
 
-def test_the_commands_run_and_print_what_is_shown(checkout: Path) -> None:
+def test_the_commands_run_and_print_what_is_shown(checkout: Path, user: dict[str, str]) -> None:
     for command, shown in (pair for block in CONSOLE for pair in commands(block)):
         words = shlex.split(command, comments=True)
         if words[0] == "make":
@@ -77,7 +92,7 @@ def test_the_commands_run_and_print_what_is_shown(checkout: Path) -> None:
             done = subprocess.run(
                 [sys.executable, "-m", "judges", *words[1:]],
                 cwd=checkout,
-                env=environment(),
+                env=user,
                 capture_output=True,
                 check=False,
             )
