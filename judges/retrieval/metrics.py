@@ -5,7 +5,7 @@ The conventions are trec_eval's, but for one: a query without a relevant documen
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import log2
@@ -13,10 +13,10 @@ from typing import Literal, TypeAlias, get_args
 
 from judges.errors import InputError
 from judges.printable import printable
-from judges.retrieval.qrels import Grades, Qrels
+from judges.retrieval.qrels import Grades, Group, Qrels
 from judges.retrieval.ranking import Ranking
 
-__all__ = ["Gain", "Measured", "Metric", "Name", "Ties", "ceiling", "measure", "measure_all"]
+__all__ = ["Found", "Gain", "Measured", "Metric", "Name", "Ties", "ceiling", "find", "measure", "measure_all"]
 
 Name: TypeAlias = Literal["P", "recall", "hit", "RR", "AP", "nDCG", "judged", "Rprec"]
 Gain: TypeAlias = Literal["linear", "exponential"]
@@ -30,6 +30,9 @@ _NAMES: dict[str, Name] = {name.lower(): name for name in get_args(Name)}
 @dataclass(frozen=True, slots=True)
 class Metric:
     """A metric and its cut-off. Its text is its name in the field, and `parse` reads it back.
+
+    Where documents form groups of which one suffices, a group counts as one relevant document in all that divides by
+    their number, and it is found with the first of its documents. Each document of it is relevant all the same.
 
     P        share of relevant documents among the first k: always over k; without a cut-off over what was retrieved
     recall   share of the relevant documents that is among the first k
@@ -73,9 +76,11 @@ class Measured:
     values: Mapping[Metric, float | None]
     """From 0 to 1, 1 is best. None is undefined: the query has no relevant document (no_relevant)."""
     relevant: int
-    """Relevant documents there are."""
+    """Relevant documents there are, a group counting as one."""
     retrieved: int
     """Documents of the ranking."""
+    grouped: bool = False
+    """Whether there are groups."""
 
 
 def measure_all(
@@ -93,10 +98,10 @@ def measure_all(
     """
     nothing = Ranking()
     for query, grades in qrels.grades.items():
-        ranking = rankings.get(query, nothing)
-        values = measure(metrics, grades, ranking, gain=gain, ties=ties, strict=strict)
-        relevant = sum(grade >= 1 for grade in grades.values())
-        yield Measured(query, values, relevant, len(ranking.documents))
+        ranking, groups = rankings.get(query, nothing), qrels.groups.get(query, ())
+        values = measure(metrics, grades, ranking, groups=groups, gain=gain, ties=ties, strict=strict)
+        relevant = len(find(grades, {}, 0, groups).needs)
+        yield Measured(query, values, relevant, len(ranking.documents), bool(groups))
 
 
 def measure(
@@ -104,6 +109,7 @@ def measure(
     grades: Grades,
     ranking: Ranking,
     *,
+    groups: Sequence[Group] = (),
     gain: Gain = "linear",
     ties: Ties = "id",
     strict: bool = False,
@@ -114,6 +120,7 @@ def measure(
         metrics: What to measure.
         grades: Of the judged documents; a document without a grade gains 0.
         ranking: What was retrieved; nothing gives 0.
+        groups: Of relevant documents, where one of several suffices.
         gain: Of a grade, in nDCG.
         ties: What nDCG does with equal scores; all else takes the order of the ranking.
         strict: 0, as trec_eval has it, for what is undefined.
@@ -121,17 +128,30 @@ def measure(
     Returns:
         None, that is undefined (no_relevant), for all but `judged` where no grade is 1 or more.
 
+    Raises:
+        ValueError: Ties are to be averaged and there are groups: what that would mean isn't defined.
+
     Source:
         trec_eval 10.0; nDCG: Järvelin & Kekäläinen 2002, ACM TOIS 20:422, with the discount of Burges et al. 2005;
-        ties: McSherry & Najork 2008, ECIR.
+        ties: McSherry & Najork 2008, ECIR. Groups: recall is subtopic recall, Zhai et al. 2003, SIGIR.
     """
-    found = _Found(grades, ranking, gain, ties)
+    if groups and ties == "average":
+        raise ValueError("the mean over orders of equal scores isn't defined for groups: take the order by id")
+    ranks = {name: rank for rank, name in enumerate(ranking.documents, 1) if name in grades}
+    found = find(grades, ranks, len(ranking.documents), groups)
+    gains = [(rank, _gain(grade, gain)) for rank, grade in found.met]
+    if ties == "average" and ranking.scores is not None:
+        gains = _averaged(dict(gains), ranking.scores)
+    best = [_gain(grade, gain) for grade in found.needs]
     undefined = 0.0 if strict else None
-    return {metric: found.value(metric) if metric.name == "judged" or found.best else undefined for metric in metrics}
+    return {
+        metric: _value(metric, found, gains, best) if metric.name == "judged" or best else undefined
+        for metric in metrics
+    }
 
 
 def ceiling(metric: Metric, relevant: int) -> float | None:
-    """The highest value that a query with so many relevant documents allows; None where it has none.
+    """The highest value that a query with so many relevant documents and no groups allows; None where it has none.
 
     With one relevant document P@4 can't exceed 0.25; with ten recall@4 can't exceed 0.4. All else can reach 1.
     """
@@ -144,53 +164,78 @@ def ceiling(metric: Metric, relevant: int) -> float | None:
     return min(relevant, metric.k) / (metric.k if metric.name == "P" else relevant)
 
 
-class _Found:
-    """Where in a ranking the judged and relevant documents of a query are."""
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Where in a ranking the judged and relevant documents of a query are: all that its metrics need to know."""
 
-    def __init__(self, grades: Grades, ranking: Ranking, gain: Gain, ties: Ties) -> None:
-        ranked = [
-            (rank, grade) for rank, name in enumerate(ranking.documents, 1) if (grade := grades.get(name)) is not None
-        ]
-        self.retrieved = len(ranking.documents)
-        self.judged = [rank for rank, _ in ranked]
-        self.hits = [rank for rank, grade in ranked if grade >= 1]
-        self.best = sorted((_gain(grade, gain) for grade in grades.values() if grade >= 1), reverse=True)
-        self.gains = [(rank, _gain(grade, gain)) for rank, grade in ranked if grade >= 1]
-        if ties == "average" and ranking.scores is not None:
-            self.gains = _averaged(dict(self.gains), ranking.scores)
+    retrieved: int
+    """Documents of the ranking."""
+    judged: Sequence[tuple[int, int]]
+    """Rank and grade of each judged document."""
+    hits: Sequence[int]
+    """Ranks of the relevant ones."""
+    met: Sequence[tuple[int, int]]
+    """Rank and grade of each relevant document, of a group only the rank of its first. One rank may occur twice: a
+    document may be in two groups."""
+    needs: Sequence[int]
+    """Grade of each relevant document or group there is, the highest first."""
 
-    def value(self, metric: Metric) -> float:
-        relevant = len(self.best)
-        k = self.retrieved if metric.k is None else metric.k
-        match metric.name:
-            case "P":
-                return self._hits(k) / k if k else 0.0
-            case "recall":
-                return self._hits(k) / relevant
-            case "hit":
-                return float(self._hits(k) > 0)
-            case "RR":
-                return 1 / self.hits[0] if self._hits(k) else 0.0
-            case "AP":
-                return sum(count / rank for count, rank in enumerate(self.hits[: self._hits(k)], 1)) / relevant
-            case "nDCG":
-                ideal = _discounted(enumerate(self.best[: metric.k], 1), None)
-                return min(_discounted(iter(self.gains), metric.k) / ideal, 1.0)
-            case "judged":
-                shown = min(k, self.retrieved)
-                return bisect_right(self.judged, k) / shown if shown else 0.0
-            case "Rprec":
-                return self._hits(relevant) / relevant
 
-    def _hits(self, k: int) -> int:
-        return bisect_right(self.hits, k)
+def find(grades: Grades, ranks: Mapping[str, int], retrieved: int, groups: Sequence[Group] = ()) -> Found:
+    """Find the judged documents of a query.
+
+    Args:
+        grades: Of the judged documents.
+        ranks: Of those that were retrieved.
+        retrieved: How many documents were.
+        groups: Of relevant documents, where one of several suffices.
+    """
+    judged = sorted((ranks[name], grade) for name, grade in grades.items() if name in ranks)
+    relevant = [(rank, grade) for rank, grade in judged if grade >= 1]
+    hits = [rank for rank, _ in relevant]
+    needs = [grade for grade in grades.values() if grade >= 1]
+    if groups:
+        grouped = {name for group in groups for name in group.documents}
+        alone = {name: grade for name, grade in grades.items() if grade >= 1 and name not in grouped}
+        needs = [*alone.values(), *(group.grade for group in groups)]
+        relevant = [(ranks[name], grade) for name, grade in alone.items() if name in ranks]
+        for group in groups:
+            if there := [ranks[name] for name in group.documents if name in ranks]:
+                relevant.append((min(there), group.grade))
+        relevant.sort()
+    return Found(retrieved, judged, hits, relevant, sorted(needs, reverse=True))
+
+
+def _value(metric: Metric, found: Found, gains: Sequence[tuple[int, float]], best: Sequence[float]) -> float:
+    """The value of a metric; where `best` is empty, of `judged` only."""
+    k = found.retrieved if metric.k is None else metric.k
+    hits = bisect_right(found.hits, k)
+    match metric.name:
+        case "P":
+            return hits / k if k else 0.0
+        case "recall":
+            return sum(rank <= k for rank, _ in found.met) / len(best)
+        case "hit":
+            return float(hits > 0)
+        case "RR":
+            return 1 / found.hits[0] if hits else 0.0
+        case "AP":
+            return sum(bisect_right(found.hits, rank) / rank for rank, _ in found.met if rank <= k) / len(best)
+        case "nDCG":
+            ideal = _discounted(enumerate(best[: metric.k], 1), None)
+            return min(_discounted(gains, metric.k) / ideal, 1.0)
+        case "judged":
+            shown = min(k, found.retrieved)
+            return sum(rank <= k for rank, _ in found.judged) / shown if shown else 0.0
+        case "Rprec":
+            return bisect_right(found.hits, len(best)) / len(best)
 
 
 def _gain(grade: int, gain: Gain) -> float:
     return float(grade) if gain == "linear" else 2.0**grade - 1
 
 
-def _discounted(gains: Iterator[tuple[int, float]], k: int | None) -> float:
+def _discounted(gains: Iterable[tuple[int, float]], k: int | None) -> float:
     return sum(gain / log2(rank + 1) for rank, gain in gains if k is None or rank <= k)
 
 

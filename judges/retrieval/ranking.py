@@ -1,15 +1,25 @@
 """A ranking: the documents retrieved for one query, best first."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from math import isfinite, nan
+from dataclasses import dataclass, field, replace
+from math import isfinite
 from typing import cast
 
 from judges.errors import InputError
-from judges.printable import printable
-from judges.retrieval.qrels import DOCUMENT, QUERY, Line, Row, columns_of, id_of, value_of
+from judges.fingerprint import Json
+from judges.retrieval.fields import ITEM, QUERY, Line, Row, columns_of, id_of, score_of, shown, value_of
+from judges.retrieval.passages import Passage, passage_id, passage_of
 
-__all__ = ["Ranking", "ranking_of", "read_rankings", "read_trec_rankings"]
+__all__ = [
+    "Entry",
+    "Ranking",
+    "entry_of",
+    "known_passages",
+    "ranking_of",
+    "read_rankings",
+    "read_trec_rankings",
+    "twice",
+]
 
 _SCORE = ("score", "similarity", "sim")
 
@@ -22,6 +32,8 @@ class Ranking:
     """Ids, best first."""
     scores: tuple[float, ...] | None = None
     """The score of each; None where only the order is known, which then has no ties."""
+    passages: Mapping[str, Passage] = field(default_factory=dict[str, Passage])
+    """What is known of documents beside their ids, where anything is."""
 
     @classmethod
     def by_score(cls, scored: Iterable[tuple[str, float]], *, keep_first: bool = False) -> "Ranking":
@@ -37,10 +49,10 @@ class Ranking:
         best: dict[str, float] = {}
         for document, score in scored:
             if not isfinite(score):
-                raise InputError(f"the score of {_shown(document)} is {score}; give a finite number")
+                raise InputError(f"the score of {shown(document)} is {score}; give a finite number")
             if document in best:
                 if not keep_first:
-                    raise InputError(_twice(document))
+                    raise InputError(twice(document))
                 score = max(score, best[document])
             best[document] = score
         return _ordered(best)
@@ -55,7 +67,7 @@ class Ranking:
         found: dict[str, None] = {}
         for document in documents:
             if document in found and not keep_first:
-                raise InputError(_twice(document))
+                raise InputError(twice(document))
             found[document] = None
         return cls(tuple(found))
 
@@ -70,17 +82,41 @@ def read_trec_rankings(lines: Iterable[Line], *, keep_first: bool = False) -> di
     """
     pool = _Pool(keep_first)
     for where, line in lines:
-        if words := columns_of(line, where):
-            if len(words) != 6:
-                raise InputError(
-                    f"{where}: has {len(words)} columns; a line of a ranking is `query Q0 document rank score name`"
-                )
-            pool.add(words[0], words[2], _score(words[4], where), where)
+        if (entry := entry_of(line, where)) is not None:
+            pool.add(entry.query, entry.document, entry.score, where)
     return pool.rankings()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of a ranking in TREC's format."""
+
+    query: str
+    document: str
+    score: float
+
+
+def entry_of(line: bytes, where: str) -> Entry | None:
+    """What a line of a ranking says; None if it is blank.
+
+    Raises:
+        InputError: It is something else.
+    """
+    words = columns_of(line, where)
+    if not words:
+        return None
+    if len(words) != 6:
+        raise InputError(
+            f"{where}: has {len(words)} columns; a line of a ranking is `query Q0 document rank score name`"
+        )
+    return Entry(words[0], words[2], score_of(words[4], where))
 
 
 def read_rankings(records: Iterable[Row], *, keep_first: bool = False) -> dict[str, Ranking]:
     """The ranking of each query from records with `query`, `document` and `score`.
+
+    A record may tell more of its passage: `text` or `text_hash`, and `doc`, `start`, `end`. Then `document` may be
+    absent: the span is the id.
 
     Raises:
         InputError: A record lacks one of them, or a query has a document twice and `keep_first` isn't set.
@@ -88,43 +124,78 @@ def read_rankings(records: Iterable[Row], *, keep_first: bool = False) -> dict[s
     pool = _Pool(keep_first)
     for where, record in records:
         query = id_of(value_of(record, QUERY, where), where, QUERY[0])
-        document = id_of(value_of(record, DOCUMENT, where), where, DOCUMENT[0])
-        pool.add(query, document, _score(value_of(record, _SCORE, where), where), where)
+        score = score_of(value_of(record, _SCORE, where), where)
+        pool.add(query, passage_id(record, where), score, where, passage_of(record, where))
     return pool.rankings()
 
 
 def ranking_of(retrieved: object, where: str, *, keep_first: bool = False) -> Ranking:
-    """One query's ranking as a case carries it: ids in order, id to score, or objects with `id` and maybe `score`.
+    """One query's ranking as a case carries it.
+
+    Args:
+        retrieved: Ids in order, id to score, or objects with `id` and maybe `score`, and what `read_rankings` knows of
+            a passage.
+        where: Of the case, for messages.
+        keep_first: Of several copies of a document keep the first in the ranking.
 
     Raises:
         InputError: `retrieved` is none of these, only some objects have a score, or a document is there twice.
     """
     if isinstance(retrieved, Mapping):
-        pairs = list(cast("Mapping[object, object]", retrieved).items())
+        scored = cast("Mapping[object, object]", retrieved)
+        items = [_Item(id_of(name, where, "retrieved"), score) for name, score in scored.items()]
     elif isinstance(retrieved, Sequence) and not isinstance(retrieved, str | bytes):
-        pairs = [_pair(item) for item in cast("Sequence[object]", retrieved)]
+        items = [_item(each, where) for each in cast("Sequence[object]", retrieved)]
     else:
         raise InputError(
             f"{where}: `retrieved` is no list of ids and no object of id and score; give [] where none was"
         )
-    ids = [id_of(document, where, "retrieved") for document, _ in pairs]
-    scored = [score is not None for _, score in pairs]
-    if any(scored) and not all(scored):
+    scores = [score_of(item.score, where) for item in items if item.score is not None]
+    if scores and len(scores) < len(items):
         raise InputError(f"{where}: `retrieved` has a score for some documents only; give one to all, or to none")
-    scores = [_score(score, where) for _, score in pairs if score is not None]
+    names = [item.document for item in items]
     try:
-        if not scores:
-            return Ranking.in_order(ids, keep_first=keep_first)
-        return Ranking.by_score(zip(ids, scores, strict=True), keep_first=keep_first)
+        ranking = (
+            Ranking.by_score(zip(names, scores, strict=True), keep_first=keep_first)
+            if scores
+            else Ranking.in_order(names, keep_first=keep_first)
+        )
     except InputError as error:
         raise InputError(f"{where}: {error}") from error
+    known = {item.document: item.passage for item in reversed(items) if item.passage is not None}
+    return replace(ranking, passages=known) if known else ranking
 
 
-def _pair(item: object) -> tuple[object, object]:
-    if isinstance(item, Mapping):
-        fields = cast("Mapping[str, object]", item)
-        return fields.get("id"), fields.get("score")
-    return item, None
+def known_passages(rankings: Iterable[Ranking]) -> dict[str, Passage]:
+    """What these rankings know of their documents, together.
+
+    Raises:
+        InputError: One id has two texts, or two spans.
+    """
+    known: dict[str, Passage] = {}
+    for ranking in rankings:
+        for name, passage in ranking.passages.items():
+            if known.setdefault(name, passage) != passage:
+                raise InputError(
+                    f"document {shown(name)} was retrieved with two texts or spans; give each version an id of its own"
+                )
+    return known
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """One retrieved document as a case has it."""
+
+    document: str
+    score: object = None
+    passage: Passage | None = None
+
+
+def _item(item: object, where: str) -> _Item:
+    if not isinstance(item, Mapping):
+        return _Item(id_of(item, where, "retrieved"))
+    fields = cast("Mapping[str, Json]", item)
+    return _Item(passage_id(fields, where, ITEM), fields.get("score"), passage_of(fields, where))
 
 
 class _Pool:
@@ -133,17 +204,23 @@ class _Pool:
     def __init__(self, keep_first: bool) -> None:
         self._keep_first = keep_first
         self._scores: dict[str, dict[str, float]] = {}
+        self._passages: dict[str, dict[str, Passage]] = {}
 
-    def add(self, query: str, document: str, score: float, where: str) -> None:
+    def add(self, query: str, document: str, score: float, where: str, passage: Passage | None = None) -> None:
         scores = self._scores.setdefault(query, {})
         if document in scores:
             if not self._keep_first:
-                raise InputError(f"{where}: query {_shown(query)}: {_twice(document)}")
+                raise InputError(f"{where}: query {shown(query)}: {twice(document)}")
             score = max(score, scores[document])
         scores[document] = score
+        if passage is not None:
+            self._passages.setdefault(query, {}).setdefault(document, passage)
 
     def rankings(self) -> dict[str, Ranking]:
-        return {query: _ordered(scores) for query, scores in self._scores.items()}
+        return {
+            query: replace(_ordered(scores), passages=self._passages.get(query, {}))
+            for query, scores in self._scores.items()
+        }
 
 
 def _ordered(scores: Mapping[str, float]) -> Ranking:
@@ -151,22 +228,6 @@ def _ordered(scores: Mapping[str, float]) -> Ranking:
     return Ranking(tuple(document for _, document in order), tuple(score for score, _ in order))
 
 
-def _score(value: object, where: str) -> float:
-    if (isinstance(value, str) and "_" not in value) or (
-        isinstance(value, int | float) and not isinstance(value, bool)
-    ):
-        try:
-            score = float(value)
-        except (ValueError, OverflowError):
-            score = nan
-        if isfinite(score):
-            return score
-    raise InputError(f"{where}: {_shown(value)} is no score; give a finite number")
-
-
-def _twice(document: str) -> str:
-    return f"document {_shown(document)} is retrieved twice; mend the ranking, or keep the first copy with --keep-first"
-
-
-def _shown(value: object) -> str:
-    return f'"{printable(str(value), 60)}"'
+def twice(document: str) -> str:
+    """The complaint about a document that a ranking has twice."""
+    return f"document {shown(document)} is retrieved twice; mend the ranking, or keep the first copy with --keep-first"

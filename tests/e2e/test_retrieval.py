@@ -1,3 +1,4 @@
+import importlib
 import json
 from pathlib import Path
 from typing import Any
@@ -74,8 +75,16 @@ def test_files_of_records_and_cases_give_what_trecs_formats_give(folder: Path) -
         ),
         encoding="utf-8",
     )
+    arrow: Any = importlib.import_module("pyarrow")
+    parquet: Any = importlib.import_module("pyarrow.parquet")
+    for name, rows in {
+        "qrels": [{"query-id": query, "corpus-id": name, "score": int(grade)} for query, _, name, grade in lines],
+        "ranking": [{"query": place[0], "document": place[2], "score": float(place[4])} for place in places],
+    }.items():
+        parquet.write_table(arrow.Table.from_pylist(rows), folder / f"{name}.parquet")
     wanted = measured(folder, *FILES)
     assert measured(folder, "--qrels", "qrels.csv", "--ranking", "ranking.jsonl") == wanted
+    assert measured(folder, "--qrels", "qrels.parquet", "--ranking", "ranking.parquet") == wanted
     assert measured(folder, "--cases", "cases.jsonl")["rows"] == wanted["rows"]
 
 
@@ -115,12 +124,22 @@ def test_a_mean_without_a_query_has_its_reason(folder: Path) -> None:
         (("--qrels", "empty.txt", "--ranking", "ranking.txt"), "empty.txt: is empty"),
         (("--qrels", "other.txt", "--ranking", "ranking.txt"), "ranking.txt: has no query of other.txt"),
         (("--qrels", "-", "--ranking", "-"), "standard input can't be both"),
+        ((*FILES, "--span-share", "0"), "give a share above 0, at most 1"),
+        (("--check-ids", "ids.txt"), "whose labels? give --qrels, or --cases"),
+        ((*FILES, "--index", "empty.txt"), "empty.txt: is empty: it holds no ids"),
+        ((*FILES, "--index", "ids.txt"), "stale qrels: 1 of 2 relevant ids are not in the index; see which"),
+        (("--qrels", "spans.jsonl", "--ranking", "ranking.txt"), "give `doc`, `start` and `end`"),
+        (("--qrels", "old.txt", "--ranking", "new.txt"), "stale qrels: 1 of 1 relevant ids are not in the index"),
         (("--cases", "bare.jsonl"), "bare.jsonl:1: has no `relevant`"),
         (("--cases", "twice.jsonl"), 'twice.jsonl:2: `id` "q" is already that of another case'),
     ],
 )
 def test_wrong_input_is_one_line_that_says_what_to_do(folder: Path, arguments: tuple[str, ...], complaint: str) -> None:
     (folder / "empty.txt").touch()
+    (folder / "ids.txt").write_text("a\nb\nx\n", encoding="utf-8")
+    (folder / "spans.jsonl").write_text('{"query": "q1", "doc": "g", "start": 0, "end": 9, "grade": 1}\n', "utf-8")
+    (folder / "old.txt").write_text("q1 0 g-1@512 1\n", encoding="utf-8")
+    (folder / "new.txt").write_text("q1 Q0 g-1@256 1 1 s\n", encoding="utf-8")
     (folder / "other.txt").write_text("q7 0 a 1\n", encoding="utf-8")
     (folder / "bare.jsonl").write_text('{"id": "q", "retrieved": []}\n', encoding="utf-8")
     (folder / "twice.jsonl").write_text('{"id": "q", "retrieved": [], "relevant": []}\n' * 2, encoding="utf-8")
@@ -143,3 +162,99 @@ def test_hostile_ids_and_slices_reach_no_terminal(folder: Path) -> None:
     for arguments in (("--per-query",), ("--by", "kind"), ("--per-query", "--json")):
         done = judges("retrieval", "--cases", "cases.jsonl", *arguments, folder=folder)
         assert not {"\x1b", "\u202e"} & set(done.stdout + done.stderr)
+
+
+def write_records(path: Path, records: list[dict[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+
+
+def test_labels_on_spans_serve_any_chunking(folder: Path) -> None:
+    write_records(
+        folder / "spans.jsonl",
+        [
+            {"query": "q1", "doc": "guide", "start": 100, "end": 200, "grade": 1},
+            {"query": "q1", "doc": "guide", "start": 500, "end": 600, "grade": 1},
+        ],
+    )
+    for size, recall in ((300, 1.0), (150, 0.5)):
+        chunks = [
+            {
+                "query": "q1",
+                "document": f"c{start}",
+                "score": -start,
+                "doc": "guide",
+                "start": start,
+                "end": start + size,
+            }
+            for start in range(0, 600, size)
+        ]
+        write_records(folder / "chunks.jsonl", chunks)
+        found = measured(
+            folder, "--qrels", "spans.jsonl", "--ranking", "chunks.jsonl", "-m", "recall", "--span-share", "1"
+        )
+        assert found["rows"][0]["mean"]["value"] == recall
+        assert found["rows"][0]["ceiling"] is None
+        assert found["relevant"] == 2
+
+
+def test_any_of_a_group_of_a_case_suffices(folder: Path) -> None:
+    write_cases(folder, [{"id": "q", "retrieved": ["b"], "relevant": [["a", "b"], "c"]}])
+    assert measured(folder, "--cases", "cases.jsonl", "-m", "recall")["rows"][0]["mean"]["value"] == 0.5
+
+
+def test_labels_on_texts_that_have_changed_are_named_stale_and_left_out(folder: Path) -> None:
+    write_cases(
+        folder,
+        [
+            {
+                "id": "q1",
+                "retrieved": [{"id": "a", "text": "new"}, {"id": "b", "text": "same"}],
+                "relevant": [{"id": "a", "text": "old"}, {"id": "b", "text": "same"}, {"id": "c", "text": "?"}],
+            },
+            {"id": "q2", "retrieved": [], "relevant": [{"id": "a", "text": "old"}]},
+        ],
+    )
+    found = measured(folder, "--cases", "cases.jsonl", "-m", "recall")
+    assert found["stale_labels"] == [{"query": "q1", "document": "a"}, {"query": "q2", "document": "a"}]
+    assert (found["queries"], found["stale_queries"], found["unchecked_texts"]) == (1, ["q2"], 1)
+    assert found["rows"][0]["mean"]["value"] == 0.5
+    notes = judges("retrieval", "--cases", "cases.jsonl", folder=folder).stderr
+    assert "stale: 2 labels left out, since the passage has another text now: a\n" in notes
+    assert "stale: 1 of the queries left out" in notes
+    assert "1 label with a text not checked" in notes
+
+
+def test_a_set_whose_every_relevant_document_was_retrieved_is_suspect(folder: Path) -> None:
+    write_cases(folder, [{"id": "q", "retrieved": ["x", "a"], "relevant": ["a"]}])
+    found = measured(folder, "--cases", "cases.jsonl")
+    assert (found["relevant"], found["relevant_retrieved"]) == (1, 1)
+    suspicion = "if people labelled only what this retriever found, recall and what is built on it measure nothing"
+    assert suspicion in judges("retrieval", "--cases", "cases.jsonl", folder=folder).stderr
+    assert suspicion not in judges("retrieval", *FILES, folder=folder).stderr
+
+
+def test_relevant_ids_that_are_gone_are_listed(folder: Path) -> None:
+    (folder / "ids.txt").write_text("a\nx\n", encoding="utf-8")
+    done = judges("retrieval", "--qrels", "qrels.txt", "--check-ids", "ids.txt", folder=folder)
+    assert done.stdout.splitlines()[1].split(maxsplit=2) == ["q1", "c", "no such id"]
+    assert done.stdout.splitlines()[-1] == "1 of 3 relevant labels not in ids.txt"
+    assert measured(folder, "--cases", "cases.jsonl", "--check-ids", "ids.txt") == {
+        "relevant": 3,
+        "absent": [{"query": "q1", "relevant": "c", "why": "no such id"}],
+    }
+
+
+def test_an_index_tells_texts_that_the_ranking_does_not(folder: Path) -> None:
+    write_records(folder / "index.jsonl", [{"id": "a", "text": "new"}, {"id": "b", "text": "same"}])
+    write_records(
+        folder / "qrels.jsonl",
+        [
+            {"query": "q1", "document": "a", "grade": 1, "text": "old"},
+            {"query": "q1", "document": "b", "grade": 1, "text": "same"},
+        ],
+    )
+    found = measured(
+        folder, "--qrels", "qrels.jsonl", "--ranking", "ranking.txt", "--index", "index.jsonl", "-m", "recall"
+    )
+    assert found["stale_labels"] == [{"query": "q1", "document": "a"}]
+    assert found["rows"][0]["mean"]["value"] == 1

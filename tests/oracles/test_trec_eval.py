@@ -7,8 +7,9 @@ from typing import Any, cast
 
 import pytest
 
+from judges.retrieval.fields import Line
 from judges.retrieval.metrics import Measured, Metric, ceiling, measure_all
-from judges.retrieval.qrels import Line, read_trec_qrels
+from judges.retrieval.qrels import read_trec_qrels
 from judges.retrieval.ranking import read_trec_rankings
 from support.command import SHARED
 

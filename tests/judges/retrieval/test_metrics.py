@@ -1,5 +1,5 @@
 from itertools import permutations
-from math import isfinite
+from math import isfinite, log2
 from random import Random
 from typing import Any, get_args
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from judges.errors import InputError
 from judges.retrieval.metrics import Gain, Metric, Name, Ties, ceiling, measure, measure_all
-from judges.retrieval.qrels import Qrels
+from judges.retrieval.qrels import Group, Qrels
 from judges.retrieval.ranking import Ranking
 
 IDS = [f"d{number}" for number in range(9)]
@@ -157,3 +157,48 @@ def test_precision_divides_by_k_and_judged_by_what_was_retrieved() -> None:
 def test_the_highest_grade_has_a_gain_that_is_a_number() -> None:
     grades = {"a": 1000, "b": 1000, "c": 1}
     assert one("nDCG@1", grades, Ranking.in_order(["a", "b"]), gain="exponential") == 1
+
+
+# Groups: documents of which any one suffices
+
+
+def test_a_group_is_found_with_its_first_document_and_counts_once() -> None:
+    grades, groups = {"a": 1, "b": 1, "c": 2, "n": 0}, [Group(frozenset({"a", "b"}))]
+    ranking = Ranking.in_order(["x", "b", "a", "n"])
+    assert one("recall@2", grades, ranking, groups=groups) == 0.5
+    assert one("recall", grades, ranking, groups=groups) == 0.5
+    assert one("P@3", grades, ranking, groups=groups) == 2 / 3
+    assert one("RR", grades, ranking, groups=groups) == 0.5
+    assert one("AP", grades, ranking, groups=groups) == 0.25
+    assert one("Rprec", grades, ranking, groups=groups) == 0.5
+    assert one("judged", grades, ranking, groups=groups) == 0.75
+    assert one("nDCG", grades, ranking, groups=groups) == pytest.approx((1 / log2(3)) / (2 + 1 / log2(3)))
+
+
+def test_one_document_may_be_in_two_groups_and_satisfy_both() -> None:
+    groups = [Group(frozenset({"a", "b"})), Group(frozenset({"a", "c"}), 2)]
+    grades = {"a": 2, "b": 1, "c": 2}
+    assert one("recall@1", grades, Ranking.in_order(["a"]), groups=groups) == 1
+    assert one("recall@1", grades, Ranking.in_order(["b"]), groups=groups) == 0.5
+    assert one("nDCG@1", grades, Ranking.in_order(["a"]), groups=groups) == 1
+
+
+def test_a_group_without_documents_is_relevant_and_never_found() -> None:
+    [found] = measure_all(
+        [Metric("recall")], Qrels({"q": {}}, {"q": [Group(frozenset())]}), {"q": Ranking.in_order(["a"])}
+    )
+    assert (found.values[Metric("recall")], found.relevant, found.grouped) == (0.0, 1, True)
+
+
+@given(METRICS, GRADES, SCORES, GAINS)
+def test_a_group_of_one_is_that_document(
+    metric: Metric, grades: dict[str, int], scores: dict[str, float], gain: Gain
+) -> None:
+    groups = [Group(frozenset({name}), grade) for name, grade in grades.items() if grade >= 1]
+    ranking = Ranking.by_score(scores.items())
+    assert one(metric, grades, ranking, groups=groups, gain=gain) == one(metric, grades, ranking, gain=gain)
+
+
+def test_ties_are_not_averaged_over_groups() -> None:
+    with pytest.raises(ValueError, match="isn't defined for groups"):
+        one("nDCG", {"a": 1}, Ranking.in_order(["a"]), groups=[Group(frozenset({"a"}))], ties="average")

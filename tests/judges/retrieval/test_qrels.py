@@ -1,7 +1,8 @@
 import pytest
 
 from judges.errors import InputError
-from judges.retrieval.qrels import Line, grades_of, read_qrels, read_trec_qrels
+from judges.retrieval.fields import Line
+from judges.retrieval.qrels import read_trec_qrels
 
 
 def lines(text: str) -> list[Line]:
@@ -40,34 +41,3 @@ def test_a_line_that_is_no_judgement_is_named_with_its_remedy(line: str, complai
 def test_a_line_that_is_not_utf_8_is_named() -> None:
     with pytest.raises(InputError, match=r"q\.txt:7: is not UTF-8"):
         read_trec_qrels([("q.txt:7", b"q1 0 d\xff 1")])
-
-
-def test_records_are_read_under_our_names_trecs_and_beirs() -> None:
-    qrels = read_qrels(
-        [
-            ("a:1", {"query": 301, "document": "d1", "grade": 2}),
-            ("a:2", {"query_id": "301", "doc_id": "d2", "relevance": "1"}),
-            ("a:3", {"query-id": "301", "corpus-id": 7, "score": 0.0}),
-        ]
-    )
-    assert qrels.grades == {"301": {"d1": 2, "d2": 1, "7": 0}}
-
-
-def test_a_record_without_a_field_is_named_with_the_names_it_may_have() -> None:
-    with pytest.raises(InputError, match=r"a:4: has no `grade`; give it that name, or one of relevance"):
-        read_qrels([("a:4", {"query": "q", "document": "d", "grade": None})])
-
-
-@pytest.mark.parametrize("query", ["", True, 1.5, ["q"]])
-def test_what_is_no_text_and_no_whole_number_is_no_id(query: str | float | list[str]) -> None:
-    record = {"query": list(query) if isinstance(query, list) else query, "document": "d", "grade": 1}
-    with pytest.raises(InputError, match="which is no id"):
-        read_qrels([("a:1", record)])
-
-
-def test_a_case_carries_ids_or_grades() -> None:
-    assert grades_of(["d1", 2, "d1"], "c:1") == {"d1": 1, "2": 1}
-    assert grades_of({"d1": 2, "d2": 0}, "c:1") == {"d1": 2, "d2": 0}
-    assert grades_of([], "c:1") == {}
-    with pytest.raises(InputError, match=r"c:1: `relevant` is no list of ids"):
-        grades_of("d1", "c:1")

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judges.errors import InputError
-from judges.retrieval.qrels import Line
+from judges.retrieval.fields import Line
 from judges.retrieval.ranking import Ranking, ranking_of, read_rankings, read_trec_rankings
 
 SCORED = st.lists(st.tuples(st.text(min_size=1, max_size=2), st.sampled_from([0.0, 0.5, 1.0, -3.0])), max_size=12)
@@ -94,7 +94,7 @@ def test_a_case_carries_ids_in_order_or_scores() -> None:
     [
         ("a", "`retrieved` is no list of ids"),
         ([{"id": "a", "score": 1}, {"id": "b"}], "a score for some documents only"),
-        ([{"score": 1}], "which is no id"),
+        ([{"score": 1}], "has no `id`"),
         (["a", "a"], 'document "a" is retrieved twice'),
         ({"a": True}, "is no score"),
     ],
