@@ -5,12 +5,12 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
 
+from judges.calls.tokens import likely_tokens
 from judges.case import Case
 from judges.engine.plan import Assignment, plan
 from judges.errors import JudgesError
 from judges.judge import Judge
 from judges.service import ChatRequest, EmbeddingRequest
-from judges.tokens import estimate_tokens
 from judges.usage import Usage
 
 __all__ = ["Forecast", "Known", "forecast"]
@@ -120,21 +120,14 @@ def _count(one: Forecast, request: Request, known: Known) -> None:
     if known.is_cached(one.judge, request):
         one.cached += 1
         return
-    read, written, most = _tokens(request)
+    likely = likely_tokens(request)
+    read, written = round(likely.input), round(likely.output)
+    most = request.max_tokens if isinstance(request, ChatRequest) else 0
     one.input_tokens += read
     one.output_tokens += written
     one.most_output_tokens += most
     one.cost = _plus(one.cost, known.price(one.judge, Usage(calls=1, input_tokens=read, output_tokens=written)))
     one.most_cost = _plus(one.most_cost, known.price(one.judge, Usage(calls=1, input_tokens=read, output_tokens=most)))
-
-
-def _tokens(request: Request) -> tuple[int, int, int]:
-    """Tokens read, likely to be written, and written at most."""
-    if isinstance(request, EmbeddingRequest):
-        return estimate_tokens(request.text), 0, 0
-    read = estimate_tokens(request.system) + sum(estimate_tokens(message.text) for message in request.messages)
-    likely = request.expected_tokens if request.expected_tokens is not None else request.max_tokens
-    return read, min(likely, request.max_tokens), request.max_tokens
 
 
 def _plus(total: float | None, more: float | None) -> float | None:

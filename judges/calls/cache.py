@@ -394,7 +394,7 @@ def reply_key(identity: str, request: Asked) -> str:
         identity: Names service and endpoint.
         request: What is asked.
     """
-    return fingerprint([identity, request.to_record()])
+    return fingerprint([identity, request.fingerprint])
 
 
 class Cached(Generic[RequestT, ReplyT]):

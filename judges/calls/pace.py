@@ -164,6 +164,8 @@ class Pace:
         lately = self._count(sent - _LATELY, sent) / _LATELY
         self._held = max(self._stock[1] / (resume - began), lately)
         self._held_since = resume - self._time  # nothing is known to be below
+        if self.ceiling < inf:  # the limit is known: it was the others who use it, or chance
+            self._held, self._held_since = self.ceiling, resume
         self._all_at_once = wish * self._held > _MORE_THAN_A_TURN
         self._settled = self._all_at_once
         self._count_from(resume if self._all_at_once else sent)

@@ -2,7 +2,6 @@
 
 from typing import Protocol
 
-from judges.fingerprint import Json
 from judges.usage import Limits, Usage
 
 __all__ = ["Answered", "Asked"]
@@ -19,10 +18,6 @@ class Asked(Protocol):
     @property
     def fingerprint(self) -> str:
         """What identifies the request."""
-        ...
-
-    def to_record(self) -> dict[str, Json]:
-        """The request as JSON-ready values."""
         ...
 
 

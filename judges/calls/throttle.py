@@ -22,14 +22,12 @@ __all__ = ["Account", "Call", "Throttled", "of_all", "of_one"]
 RequestT = TypeVar("RequestT", contravariant=True)
 ReplyT = TypeVar("ReplyT", covariant=True)
 
-_OF_WHAT_IT_SAYS = 0.98
+_OF_WHAT_IT_SAYS = 0.99
 """The share used of a limit that headers state: requests arrive a little earlier or later than they were sent."""
-_SHORTEST_POLL = 0.0005
-_LONGEST_POLL = 0.02
 _SHORT = 0.0001
 """Seconds that aren't worth a sleep."""
 _LONG = 0.1
-"""Seconds that are better slept than polled away."""
+"""Seconds that are better slept than waited for in the throttler."""
 _LEARNING = 0.05
 """Weight of a new figure in the mean of what requests use beside what they should."""
 
@@ -160,6 +158,7 @@ class Account:
         )
         self._turns = Throttler(1)
         self._last_turn = now
+        """When the throttler let the last one through."""
         self._tokens = _Allowance(tokens_per_minute, now)
         self._input = _Allowance(input_tokens_per_minute, now)
         self._output = _Allowance(output_tokens_per_minute, now)
@@ -239,21 +238,21 @@ class Account:
                 await self._clock.sleep(min(seconds, _LONG))  # a reply may give tokens back meanwhile
             elif until_due > 2 * _LONG:
                 await self._clock.sleep(until_due - _LONG)
-            elif until_due > 0:
+            elif until_due > _SHORT / 2:
                 await self._wait_turn(self._pace.due)
             else:
                 break
-        self._last_turn = now
         self._free -= 1
         self._pace.sent(now)
         self._take(taken, _Taken())
         return Call(now, likely, taken)
 
     async def _wait_turn(self, due: float) -> None:
-        """One request since the last turn and until `due`: what the throttler is told."""
+        """One request since the last one it let through and until `due`: so the throttler is told, and when to look."""
         self._turns.period = due - self._last_turn
-        self._turns.retry_interval = min(max((due - self._clock.now()) / 4, _SHORTEST_POLL), _LONGEST_POLL)
+        self._turns.retry_interval = due - self._clock.now() + _SHORT
         await self._turns.acquire()  # type: ignore[no-untyped-call] # it has no types
+        self._last_turn = self._clock.now()
 
     def _take(self, more: _Taken, less: _Taken) -> None:
         self._tokens.take(more.input + more.output - less.input - less.output)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import orjson
 
 from judges.service import ChatRequest, EmbeddingRequest
+from judges.tokens import estimate_tokens
 from judges.usage import Usage
 
 __all__ = ["Tokens", "likely_tokens", "most_tokens"]
@@ -36,18 +37,17 @@ def most_tokens(request: ChatRequest | EmbeddingRequest) -> Usage:
 
 
 def likely_tokens(request: ChatRequest | EmbeddingRequest) -> Tokens:
-    """What a request should use: four characters of English a token, three bytes of any other script."""
+    """What a request should use."""
     match request:
         case ChatRequest():
-            read = _TURN + _likely(request.system) + sum(_likely(each.text) for each in request.messages)
-            return Tokens(read, float(request.max_tokens))
+            read = (
+                _TURN + estimate_tokens(request.system) + sum(estimate_tokens(each.text) for each in request.messages)
+            )
+            written = request.max_tokens if request.expected_tokens is None else request.expected_tokens
+            return Tokens(read, min(written, request.max_tokens))
         case EmbeddingRequest():
-            return Tokens(_likely(request.text), 0.0)
+            return Tokens(estimate_tokens(request.text), 0.0)
 
 
 def _bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-
-
-def _likely(text: str) -> float:
-    return len(text) / 4 if text.isascii() else len(text.encode("utf-8", "surrogatepass")) / 3

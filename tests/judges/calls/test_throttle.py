@@ -77,7 +77,7 @@ def test_windows_of_a_second_are_used_nearly_as_well(limiter: Limiter) -> None:
     service = Limited(limiter)
     seconds = seconds_for(service, 500)
     assert 500 / seconds >= 0.9 * 25
-    assert len(service.refused) <= 10
+    assert len(service.refused) <= 12
 
 
 @pytest.mark.parametrize("limiter", [SlidingWindow(25, 60), FixedWindow(25, 60)], ids=["sliding", "fixed"])
@@ -85,7 +85,7 @@ def test_windows_of_a_minute_cost_few_refusals_once_they_are_full(limiter: Limit
     service = Limited(limiter)
     seconds = seconds_for(service, 4000)
     assert 4000 / seconds >= 0.95 * 25
-    assert len(service.refused) <= 80
+    assert len(service.refused) <= 100
 
 
 def test_over_long_the_refusals_become_rarer() -> None:
