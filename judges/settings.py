@@ -118,6 +118,8 @@ class GateSettings(_Section):
     on_set: bool | None = None
     strict: bool = False
     cluster: str | None = None
+    refusal: tuple[str, ...] = ()
+    """What an answer says that refuses to answer."""
 
 
 class Settings(_Section):

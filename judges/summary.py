@@ -5,7 +5,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import orjson
@@ -17,10 +17,12 @@ from judges.figures import Figure, undefined
 from judges.intervals import mean, proportion
 from judges.verdict import Abstained, Failed, Judgement, Verdict
 
-__all__ = ["NO_SLICE", "SummaryRow", "slices_of", "summarise", "summarise_run"]
+__all__ = ["NO_SLICE", "Cluster", "SummaryRow", "cluster_of", "slices_of", "summarise", "summarise_run"]
 
 NO_SLICE = "(none)"
 """The slice of cases that lack the field."""
+Cluster: TypeAlias = tuple[str, str]
+"""What a case is grouped by: field and value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +161,12 @@ def summarise(judgements: Iterable[Judgement], *, threshold: float = 0.5) -> lis
 
 
 def summarise_run(
-    run: Run, manifest: Manifest, *, by: str | None = None, threshold: float | None = None
+    run: Run,
+    manifest: Manifest,
+    *,
+    by: str | None = None,
+    threshold: float | None = None,
+    cluster: str | None = None,
 ) -> list[SummaryRow]:
     """One row a criterion and judge of a run, and a slice where `by` names a field.
 
@@ -168,24 +175,33 @@ def summarise_run(
         manifest: What was asked.
         by: Dotted path of the field whose values are the slices. A list puts a case in several slices.
         threshold: A score at or above it is a pass; by default each judge's own.
+        cluster: Field that groups cases, for the intervals; by default each case is a group.
 
     Raises:
         LedgerError: A file of the run can't be read.
     """
     tallies: dict[tuple[str | None, int], _Tally] = {}
+    clusters: dict[Cluster, int] = {}
     order = {(a.criterion.name, a.judge): place for place, a in enumerate(manifest.assignments)}
-    for cluster, row in enumerate(run.rows(manifest)):
+    for row in run.rows(manifest):
+        number = clusters.setdefault(cluster_of(row.case, cluster), len(clusters))
         names = [None] if by is None else slices_of(row.case, by)
         for work, judgement in row.judgements:
             assignment = work.assignment
             place = order[assignment.criterion.name, assignment.judge]
             cut = assignment.threshold if threshold is None else threshold
             for name in names:
-                tallies.setdefault((name, place), _Tally(cut)).add(judgement, cluster)
+                tallies.setdefault((name, place), _Tally(cut)).add(judgement, number)
     return [
         tallies[name, place].row(manifest.assignments[place].criterion.name, manifest.assignments[place].judge, name)
         for name, place in sorted(tallies, key=lambda pair: (pair[1], _natural(pair[0])))
     ]
+
+
+def cluster_of(case: Case, path: str | None) -> Cluster:
+    """The group of a case: the value of a field. A case that lacks it is a group of its own."""
+    value = MISSING if path is None else case.find(path)
+    return (path or "", str(value)) if isinstance(value, str | int | float) else ("id", case.id)
 
 
 def slices_of(case: Case, path: str) -> list[str]:

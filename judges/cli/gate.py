@@ -23,6 +23,7 @@ __all__ = ["gate"]
 _MOST_DROP = 0.02
 _MOST_FAILURES = 0.05
 _DIGITS = 3
+_SEEN = 0.005  # less is shown as 0.00
 
 
 def gate(
@@ -59,6 +60,12 @@ def gate(
     cluster: Annotated[
         str | None, typer.Option(help="Field that groups cases, such as the question several answers are to.")
     ] = None,
+    refusal: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What an answer says that declines: 'The help pages do not say'. May be given several times."
+        ),
+    ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="End with 1 also where something is undecided.")] = False,
     junit: Annotated[Path | None, typer.Option(help="Write a report in JUnit XML to this file.")] = None,
     config: Annotated[
@@ -75,7 +82,7 @@ def gate(
     asked = _asked(settings, require or [], forbid or [], against, max_drop or [], max_failures)
     cluster = cluster if cluster is not None else settings.cluster
     strict = strict or settings.strict
-    measures = Measures(Run(run), cluster=cluster)
+    measures = Measures(Run(run), cluster=cluster, refusals=refusal or settings.refusal)
     wanted = on_set if on_set is not None else settings.on_set
     is_on_set = wanted if wanted is not None else measures.is_of_a_tier
     checks = [_check(measures, each, asked.max_failures, on_set=is_on_set) for each in asked.requirements]
@@ -243,9 +250,9 @@ def _show(
     data()
     for line in _notes(checks, gone, chosen=chosen, on_set=on_set):
         prose(line, "  ")
-    counts = Counter(each.result.status for each in checks)
+    counts: Counter[Status] = Counter(each.result.status for each in checks)
     prose(_together(counts, status_of(each.result for each in checks), strict=strict), "  ")
-    if counts["FAIL"]:
+    if any(each.result.status == "FAIL" and not each.is_count for each in checks):
         data(f"the lowest scores: judges show {measures.run.path} --worst 10")
 
 
@@ -263,14 +270,19 @@ def _why(check: _Check) -> str:
     if result.withheld or result.figure.value is None or result.figure.ci_low is None:
         return "" if result.status != "UNDECIDED" else result.reason
     if check.drop is not None and check.drop.is_same:
-        return f"the very same answers, {counted(_cases(result), 'case')}"
+        return f"the very same in both, {counted(_cases(result), 'case')}"
     if result.basis == "this set":
         return f"on these {counted(_cases(result), 'case')}"
     if result.status != "UNDECIDED":
         return f"by its interval, {counted(_cases(result), 'case')}"
     more = result.more_cases
-    told = "" if more is None else f"; about {more:,} more cases would tell, if the value stays"
+    told = "" if more is None else f"; about {_about(more)} more cases would tell, if the value stays"
     return f"its interval lies on both sides of {result.requirement.bound:g}{told}"
+
+
+def _about(count: int) -> str:
+    """Two digits of it: it is an estimate."""
+    return f"{round(count, 2 - len(str(count))):,}"
 
 
 def _cases(result: GateResult) -> int:
@@ -295,7 +307,7 @@ def _notes(checks: Sequence[_Check], gone: Sequence[str], *, chosen: bool, on_se
 
 
 def _drop_notes(drop: "Drop") -> Iterator[str]:
-    worst = ", ".join(f"{printable(name, 32)} by {number(by)}" for name, by in drop.fell_most)
+    worst = ", ".join(f"{printable(name, 32)} by {number(by)}" for name, by in drop.fell_most if by >= _SEEN)
     yield (
         f"{drop.name}: {number(drop.before, _DIGITS)} in the baseline, {number(drop.after, _DIGITS)} now, over "
         f"{counted(drop.figure.n, 'case')} of both" + (f"; fell most: {worst}" if worst else "")

@@ -1,18 +1,18 @@
 """The options of `judges run` and `judges plan`: the same for both, so that a plan is of the very run that follows."""
 
-from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields
+from collections.abc import Callable, Collection
+from dataclasses import MISSING, Field, dataclass, field, fields
 from enum import StrEnum
 from inspect import Parameter, Signature
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
 from judges.datasets.tiers import Tier
 from judges.errors import InputError
 
-__all__ = ["ClaimsBy", "LongInputs", "RunOptions", "command"]
+__all__ = ["ClaimsBy", "LongInputs", "RunOptions", "command", "command_with"]
 
 
 class ClaimsBy(StrEnum):
@@ -39,18 +39,26 @@ class RunOptions:
     criterion: Annotated[
         list[str],
         typer.Option(
-            "--criterion", "-c", help="What is asked, or the .toml file of a rubric; may be given several times."
+            "--criterion", "-c", help="What is asked, or the .toml file of one criterion; may be given several times."
         ),
-    ]
+    ] = field(default_factory=list[str])
+    rubric: Annotated[
+        list[str],
+        typer.Option(
+            "--rubric",
+            "-r",
+            help="A list of criteria and checks: rag9, or your .toml file; may be given several times.",
+        ),
+    ] = field(default_factory=list[str])
     judge: Annotated[
         list[str],
         typer.Option(
             "--judge",
             "-j",
             help="Who is asked: overlap, openai:MODEL, anthropic:MODEL, embedding:MODEL, a name of judges.toml, "
-            "or package.module:object.",
+            "or package.module:object. Plain checks need none.",
         ),
-    ]
+    ] = field(default_factory=list[str])
     out: Annotated[Path | None, typer.Option(help="Folder of the run. By default named after the arguments.")] = None
     map: Annotated[
         list[str] | None, typer.Option("--map", help="OURS=THEIRS: the field of the file that holds a field of ours.")
@@ -84,8 +92,8 @@ class RunOptions:
     calibration: Annotated[
         list[Path] | None,
         typer.Option(
-            help="File of `judges calibrate --save`: its thresholds and chances hold, and rates are corrected. Kept with "
-            "the run; judges nothing again. May be given several times."
+            help="File of `judges calibrate --save`: its thresholds hold, chances are given, rates corrected. Kept "
+            "with the run; judges nothing again. May be given several times."
         ),
     ] = None
     base_url: Annotated[
@@ -167,6 +175,9 @@ class RunOptions:
         return values
 
 
+Options = TypeVar("Options", bound=RunOptions)
+
+
 def _pairs(pairs: list[str], option: str, form: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for pair in pairs:
@@ -181,23 +192,38 @@ def _pairs(pairs: list[str], option: str, form: str) -> dict[str, str]:
 
 def command(function: Callable[[RunOptions], None]) -> Callable[..., None]:
     """A command that takes all options of `RunOptions`, and hands them on as one value."""
+    return command_with(RunOptions, function)
+
+
+def command_with(
+    options: type[Options], function: Callable[[Options], None], *, without: Collection[str] = ()
+) -> Callable[..., None]:
+    """A command that takes the options of a class, and hands them on as one value.
+
+    Args:
+        options: `RunOptions`, or a class of its own with more.
+        function: What the command does.
+        without: Names of those that make no sense here: they keep their defaults.
+    """
 
     def call(**values: Any) -> None:  # noqa: ANN401  each is checked by the command line
-        function(RunOptions(**values))
+        function(options(**values))
 
-    hints = get_type_hints(RunOptions, include_extras=True)
+    shown = [field for field in fields(options) if field.name not in without]
+    hints = get_type_hints(options, include_extras=True)
     call.__name__ = function.__name__
     call.__doc__ = function.__doc__
-    call.__annotations__ = {field.name: hints[field.name] for field in fields(RunOptions)}
+    call.__annotations__ = {field.name: hints[field.name] for field in shown}
     call.__signature__ = Signature(  # type: ignore[attr-defined]  # pyright: ignore[reportFunctionMemberAccess]
         [
-            Parameter(
-                field.name,
-                Parameter.KEYWORD_ONLY,
-                default=Parameter.empty if field.default is MISSING else field.default,
-                annotation=hints[field.name],
-            )
-            for field in fields(RunOptions)
+            Parameter(field.name, Parameter.KEYWORD_ONLY, default=_default(field), annotation=hints[field.name])
+            for field in shown
         ]
     )
     return call
+
+
+def _default(field: "Field[Any]") -> object:
+    if field.default_factory is not MISSING:
+        return field.default_factory()
+    return Parameter.empty if field.default is MISSING else field.default

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import typer
 
@@ -29,10 +29,12 @@ if TYPE_CHECKING:
     from judges.judge import Judge
     from judges.summary import SummaryRow
 
-__all__ = ["Asked", "Intake", "asked", "run"]
+__all__ = ["Asked", "Intake", "asked", "connections_of", "run"]
 
 _INVALID_SHOWN = 10
 _INVALID_KEPT = 1000
+_CHECKS = "checks"
+"""The judge of plain checks. It has them all, whoever else is asked, and nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +61,19 @@ def asked(options: RunOptions) -> Asked:
     Raises:
         InputError: Something isn't what it should be.
     """
-    from judges.config import criterion_named
+    from judges.backends.checks import ChecksJudge
+    from judges.config import what_is_asked
     from judges.engine.plan import assign
     from judges.engine.run import Run
 
-    criteria = [criterion_named(name) for name in dict.fromkeys(options.criterion)]
-    connections = _connections(options)
-    judges = [connections.judge(name) for name in dict.fromkeys(options.judge)]
-    assignments = assign(criteria, judges)
+    checks, criteria = what_is_asked(options.criterion, options.rubric)
+    connections = connections_of(options)
+    judges = [connections.judge(name) for name in dict.fromkeys(options.judge) if name != _CHECKS]
+    if not checks and not criteria:
+        raise InputError("nothing to judge: say what, with --criterion or --rubric")
+    if criteria and not judges:
+        raise InputError(f"no judge for `{criteria[0].name}`: name one, as in --judge overlap")
+    assignments = assign(criteria, judges) if criteria else ()
     if options.threshold is not None:
         assignments = tuple(replace(assignment, threshold=options.threshold) for assignment in assignments)
     if options.calibration:
@@ -74,6 +81,13 @@ def asked(options: RunOptions) -> Asked:
 
         assignments = calibration_reader().bind(options.calibration, assignments)
         judges = [_fitted(judge, assignments) for judge in judges]
+    if checks:
+        if any(judge.name == _CHECKS for judge in judges):
+            raise InputError(f"a judge of yours is called `{_CHECKS}`, as is that of plain checks; rename yours")
+        judges = [ChecksJudge(checks, name=_CHECKS), *judges]
+        plain = [check.criterion for check in checks]
+        criteria = [*plain, *criteria]
+        assignments = (*assign(plain, judges[:1]), *assignments)
     fields = options.fields()
     intake = Intake(skip_invalid=options.skip_invalid)
     if options.cases == "-" and options.format is None:
@@ -95,13 +109,19 @@ def asked(options: RunOptions) -> Asked:
 
 def _fitted(judge: "Judge", assignments: "tuple[Assignment, ...]") -> "Judge":
     """The judge; one that says of its thresholds whether they are fitted is told so, where all of them are."""
+    made: object = judge
     is_all = all(each.calibration is not None for each in assignments if each.judge == judge.name)
-    if not is_all or not hasattr(judge, "threshold_is_fitted") or not is_dataclass(judge) or isinstance(judge, type):
-        return judge
-    return replace(judge, threshold_is_fitted=True)
+    if is_all and hasattr(made, "threshold_is_fitted") and is_dataclass(made) and not isinstance(made, type):
+        return cast("Judge", replace(made, threshold_is_fitted=True))
+    return judge
 
 
-def _connections(options: RunOptions) -> "Connections":
+def connections_of(options: RunOptions) -> "Connections":
+    """What makes the judges, and what their calls share. Nothing is opened yet.
+
+    Raises:
+        InputError: The settings can't be read.
+    """
     from judges.config import CacheMode, Connections
     from judges.settings import JudgeSettings, read_settings
 
@@ -317,9 +337,12 @@ def _folder(options: RunOptions, fields: dict[str, str], assignments: "tuple[Ass
     ]
     if options.tier is not None:
         asked.append(options.tier)
-    if any(":" in name or name.endswith(".toml") for name in (*options.judge, *options.criterion)):
+    if options.rubric:
+        asked.append(options.rubric)
+    named = (*options.rubric, *options.criterion, *options.judge)
+    if any(":" in name or name.endswith(".toml") for name in named):
         asked.append([assignment.fingerprint for assignment in assignments])  # a model is asked in many ways
     stem = "stdin" if options.cases == "-" else Path(options.cases).name.partition(".")[0]
-    names = [Path(name).stem if name.endswith(".toml") else name for name in (*options.criterion, *options.judge)]
+    names = [Path(name).stem if name.endswith(".toml") else name for name in named]
     words = "-".join([stem, *names])
     return Path("runs") / f"{re.sub(r'[^A-Za-z0-9_]+', '-', words)[:60].strip('-')}-{fingerprint(asked)[:8]}"

@@ -1,0 +1,184 @@
+import json
+from pathlib import Path
+from xml.etree.ElementTree import parse
+
+import pytest
+
+from support.command import EXAMPLE, judges
+
+MINE = """
+import os
+from judges import Abstained, Verdict
+
+class Unsteady:
+    name = "unsteady"
+    fingerprint = "unsteady@1"
+
+    def supports(self, criterion):
+        return True
+
+    async def judge(self, case, criterion, *, replicate=0):
+        if case.id in os.environ.get("BROKEN", "").split():
+            raise ValueError("no luck")
+        return Verdict(0.9)
+"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example with what was retrieved and what is relevant; a worse system; a judge that fails on some cases."""
+    folder = tmp_path_factory.mktemp("home")
+    (folder / "mine.py").write_text(MINE, encoding="utf-8")
+    relevant: dict[str, list[str]] = {}
+    for line in (EXAMPLE / "qrels.txt").read_text(encoding="utf-8").splitlines():
+        query, _, document, grade = line.split()
+        if int(grade) >= 1:
+            relevant.setdefault(query, []).append(document)
+    cases = [json.loads(line) for line in (EXAMPLE / "cases.jsonl").read_text(encoding="utf-8").splitlines()]
+    for place, case in enumerate(cases):
+        case["retrieved"] = [context["id"] for context in case["contexts"]]
+        case["relevant"] = relevant.get(case["id"], [])
+        case["tier"] = "smoke" if place % 4 == 0 else "regression" if place % 2 else "deep"
+    worse = [case | {"answer": f"{case['answer']} Everyone says so, on Mars as in Rome."} for case in cases]
+    for name, records in (("good", cases), ("worse", worse)):
+        text = "".join(json.dumps(record) + "\n" for record in records)
+        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+        asked = ("-c", "faithfulness", "-c", "correctness", "-j", "overlap")
+        judges("run", f"{name}.jsonl", *asked, "--out", name, folder=folder)
+    judges(
+        "run", "good.jsonl", "-c", "faithfulness", "-j", "mine:Unsteady", "--out", "unsteady", "--tier", "smoke",
+        "--max-failures", "1", folder=folder, changes={"BROKEN": "en-01"},
+    )  # fmt: skip
+    return folder
+
+
+BY_INTERVAL = "--by-interval"
+
+
+def gate(home: Path, *arguments: str | Path, code: int = 0) -> str:
+    return judges("gate", *arguments, folder=home, code=code).stdout
+
+
+def test_a_requirement_that_the_whole_interval_meets_passes(home: Path) -> None:
+    shown = gate(home, "good", BY_INTERVAL, "--require", "correctness>=0.3", "--require", "recall@1>=0.4")
+    assert "PASS  correctness>=0.3  0.414 [0.304, 0.525]  by its interval, 44 cases" in shown
+    assert "PASS  recall@1>=0.4     0.653 [0.502, 0.803]  by its interval, 36 cases" in shown
+    assert "recall@1: 8 cases without a value left out" in shown
+    assert shown.endswith("PASS: all 2 requirements are met\n")
+
+
+def test_one_that_none_of_it_meets_fails_with_exit_code_1(home: Path) -> None:
+    shown = gate(home, "good", BY_INTERVAL, "--require", "faithfulness.strict>=0.9", "--forbid", "failed>0", code=1)
+    assert "FAIL  faithfulness.strict>=0.9  0.400 [0.258, 0.561]  by its interval, 40 cases" in shown
+    assert "PASS  failed<=0                 0 of 88" in shown
+    assert "FAIL: 1 not met, of 2 requirements" in shown
+    assert "judges show good --worst 10" in shown
+
+
+def test_one_in_between_is_undecided_and_fails_only_if_strict(home: Path) -> None:
+    arguments = ("good", BY_INTERVAL, "--require", "faithfulness>=0.6")
+    shown = gate(home, *arguments)
+    assert "its interval lies on both sides of 0.6; about 350 more cases would tell, if the value stays" in shown
+    assert "UNDECIDED: 1 undecided, of 1 requirement" in shown
+    assert "--strict lets that fail" in gate(home, *arguments, "--strict", code=1)
+
+
+def test_on_the_set_the_value_alone_decides_and_that_is_the_default_for_a_tier(home: Path) -> None:
+    shown = gate(home, "good", "--require", "faithfulness>=0.56")
+    assert "PASS  faithfulness>=0.56  0.568  on these 40 cases" in shown
+    assert "these very cases are judged (each names its tier)" in shown
+    assert "these very cases are judged;" in gate(home, "good", "--on-set", "--require", "faithfulness>=0.56")
+
+
+def test_cases_that_can_not_be_answered_must_not_be(home: Path) -> None:
+    shown = gate(home, "good", "--forbid", "answered_unanswerable>0", "--forbid", "refused_answerable>9", code=1)
+    assert "FAIL  answered_unanswerable<=0  8 of 8" in shown
+    assert "PASS  refused_answerable<=9     1 of 36" in shown
+    said = ("I found nothing in the help centre", "no diu RES", "ne parlent pas", "nu se vorbeste")
+    declared = [word for each in said for word in ("--refusal", each)]
+    assert "4 of 8" in gate(home, "good", "--forbid", "answered_unanswerable>4", *declared)
+
+
+def test_a_run_is_compared_with_a_baseline_case_by_case(home: Path) -> None:
+    shown = gate(home, "worse", BY_INTERVAL, "--against", "good", "--max-drop", "0.02", code=1)
+    assert "FAIL  drop(faithfulness)<=0.02  0." in shown
+    assert "faithfulness: 0.568 in the baseline, 0." in shown
+    assert "fell most: " in shown
+    assert "[interval of level 0.975]" in shown
+    shown = gate(home, "worse", "--against", "good", "--max-drop", "recall@1=0.01")
+    assert "PASS  drop(recall@1)<=0.01  0.000  the very same in both, 36 cases" in shown
+    assert "PASS: all 2 requirements are met" in gate(home, "good", "--against", "worse", BY_INTERVAL)
+
+
+def test_nothing_passes_when_too_many_judgements_failed(home: Path) -> None:
+    arguments = ("unsteady", "--require", "faithfulness>=0.5")
+    shown = gate(home, *arguments, code=3)
+    assert "9% of the judgements failed or are missing, more than 5%" in shown
+    assert "PASS" in gate(home, *arguments, "--max-failures", "0.1")
+    assert "FAIL" in gate(home, "unsteady", "--require", "faithfulness>=0.95", code=1)
+
+
+def test_a_tier_has_the_smaller_ones_in_it(home: Path) -> None:
+    for tier, count in (("smoke", 11), ("regression", 33), ("deep", 44)):
+        done = judges("run", "good.jsonl", "-c", "correctness", "-j", "overlap", "--tier", tier, folder=home)
+        assert f"{count} cases from good.jsonl" in done.stdout
+    folders = {path.name for path in (home / "runs").iterdir()}
+    assert len(folders) == 3
+    done = judges(
+        "run", EXAMPLE / "cases.jsonl", "-c", "correctness", "-j", "overlap", "--tier", "smoke", folder=home, code=2
+    )
+    assert "no case is of tier smoke; mark those that are with the field `tier`" in done.stderr
+
+
+def test_the_settings_may_say_what_is_required(home: Path) -> None:
+    (home / "gates.toml").write_text(
+        '[gates]\nrequire = ["faithfulness>=0.5"]\nforbid = ["failed>0"]\nagainst = "good"\nmax_drop = 0.02\n'
+        "on_set = true\nstrict = true\n",
+        encoding="utf-8",
+    )
+    shown = gate(home, "good", "--config", "gates.toml")
+    assert "PASS: all 4 requirements are met" in shown
+    done = judges("gate", "good", "--config", "gates.toml", "--require", "correctness>=0.4", folder=home)
+    assert "PASS: all 3 requirements are met" in done.stdout
+    assert "the requirements given here go instead of those of [gates]" in done.stderr
+
+
+def test_the_report_is_junit_xml(home: Path) -> None:
+    gate(home, "good", "--require", "faithfulness>=0.9", "--require", "correctness>=0.4", "--junit", "g.xml", code=1)
+    [suite] = parse(home / "g.xml").getroot()  # noqa: S314  our own report
+    assert [(test.attrib["name"], [child.tag for child in test]) for test in suite] == [
+        ("faithfulness>=0.9", ["failure"]),
+        ("correctness>=0.4", []),
+    ]
+
+
+def test_json_is_one_document(home: Path) -> None:
+    arguments = ("good", BY_INTERVAL, "--require", "faithfulness>=0.6", "--against", "worse")
+    document = json.loads(gate(home, *arguments, "--json"))
+    assert (document["status"], document["exit_code"], document["strict"]) == ("UNDECIDED", 0, False)
+    assert [each["status"] for each in document["results"]] == ["UNDECIDED", "PASS", "PASS"]
+    assert document["results"][0]["more_cases"] == 354
+    assert document["results"][1]["drop"]["figure"]["value"] < 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("good",), "nothing to hold the run against"),
+        (("nothing", "--require", "faithfulness>=0.9"), "not a run"),
+        (("good", "--require", "faithfulnes>=0.9"), "no figure `faithfulnes`; there are faithfulness"),
+        (("good", "--require", "faithfulness"), "is no requirement"),
+        (("good", "--forbid", "failed==1"), "can't be forbidden"),
+        (("good", "--require", "faithfulness>=0.5", "--max-drop", "0.1"), "name its folder with --against"),
+        (("good", "--against", "worse", "--max-drop", "2"), "is no largest drop"),
+        (("good", "--against", "worse", "--max-drop", "0.1", "--max-drop", "0.2"), "given twice"),
+        (("good", "--against", "worse", "--max-drop", "failed=0.1"), "can't be compared case by case"),
+        (("good", "--against", "unsteady"), "no criterion was judged by the same judge"),
+        (("good", "--require", "correctness>=0.1", "--junit", "mine.py"), "holds something else than XML"),
+    ],
+    ids=str,
+)
+def test_wrong_usage_gets_one_clear_line_and_exit_code_2(home: Path, arguments: tuple[str, ...], message: str) -> None:
+    done = judges("gate", *arguments, folder=home, code=2)
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
