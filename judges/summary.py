@@ -15,6 +15,7 @@ from judges.engine.run import Manifest, Run
 from judges.fields import MISSING
 from judges.figures import Figure, undefined
 from judges.intervals import mean, proportion
+from judges.usage import NOTHING_USED, Usage
 from judges.verdict import Abstained, Failed, Judgement, Verdict
 
 __all__ = ["NO_SLICE", "Cluster", "SummaryRow", "cluster_of", "slices_of", "summarise", "summarise_run"]
@@ -58,6 +59,8 @@ class SummaryRow:
     """Share of claims that reach the threshold; `n` is their number. Verdicts without claims don't count."""
     mean_if_failed: tuple[float | None, float | None]
     """What the mean would be if every failed judgement had scored 0, or 1."""
+    usage: Usage = NOTHING_USED
+    """What the calls for these judgements used; those of earlier, failed attempts at them not included."""
 
     def to_record(self) -> dict[str, Any]:
         """The row as JSON-ready values."""
@@ -76,6 +79,7 @@ class SummaryRow:
             "lowest": self.lowest.to_record(),
             "claims": self.claims.to_record(),
             "mean_if_failed": {"low": self.mean_if_failed[0], "high": self.mean_if_failed[1]},
+            **({} if self.usage == NOTHING_USED else {"usage": self.usage.to_record()}),
         }
 
 
@@ -86,6 +90,7 @@ class _Tally:
     threshold: float
     asked: int = 0
     pending: int = 0
+    usage: Usage = NOTHING_USED
     abstained: Counter[str] = field(default_factory=Counter[str])
     failed: Counter[str] = field(default_factory=Counter[str])
     score: "array[float]" = field(default_factory=lambda: array("d"))
@@ -99,6 +104,8 @@ class _Tally:
         if judgement is None:
             self.pending += 1
             return
+        if judgement.usage is not None:
+            self.usage += judgement.usage
         match judgement.outcome:
             case Abstained(reason=reason):
                 self.abstained[reason] += 1
@@ -137,6 +144,7 @@ class _Tally:
             mean_if_failed=(
                 (total / with_failures, (total + failures) / with_failures) if with_failures else (None, None)
             ),
+            usage=self.usage,
         )
 
 

