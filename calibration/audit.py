@@ -15,7 +15,7 @@ from calibration.meaning import FAIL, PASS
 from calibration.pairs import ABSTAINED, FAILED, NUMBER, Pairs
 from calibration.people import People, people_of
 from calibration.probabilities import Probabilities, SuggestedThreshold, probabilities, suggest_threshold
-from calibration.rates import Chosen, CorrectedRate, corrected_rate
+from calibration.rates import Chosen, CorrectedRate, StratumOf, corrected_rate
 from calibration.scores import Scores, scores_of
 from calibration.slices import Disagreement, Slice, disagreements_of, slices_of_items
 from calibration.statistics.agreement import kappa, percent_agreement
@@ -132,6 +132,7 @@ def audit(
     requirements: Sequence[Requirement] = (),
     rule: CutRule = "kappa",
     chosen: Chosen = "unknown",
+    stratum_of: StratumOf | None = None,
     epsilon: float = 0.2,
 ) -> Audit:
     """Hold a judge against people's labels.
@@ -144,6 +145,7 @@ def audit(
         requirements: What the judge must reach; empty for agreement beyond chance and beyond the baselines'.
         rule: What another threshold is chosen by.
         chosen: How the labelled cases were chosen.
+        stratum_of: Within which strata, where it was by score.
         epsilon: Of the alternative annotator test: 0.2 for experts, 0.15 skilled people, 0.1 a crowd.
 
     Raises:
@@ -158,7 +160,7 @@ def audit(
     has_scores = bool(scored.pairs)
     people = people_of(pairs, epsilon=epsilon)
     probable = probabilities(scored) if has_scores else None
-    rate = corrected_rate(items, pairs, chosen) if meaning.binary else None
+    rate = corrected_rate(items, pairs, chosen, stratum_of) if meaning.binary else None
     scores = scores_of(pairs)
     figures = _figures(views, plain, people, probable, rate, scores)
     gold = {each.gold for each in items.pairs}

@@ -71,6 +71,8 @@ class Pairs:
     """Cases without a label."""
     unlabelled_passed: tuple[bool, ...]
     """The judge's verdicts on those of them that it judged; of passes and fails only."""
+    unlabelled_scores: tuple[float | None, ...]
+    """The scores of the same."""
     unlabelled_clusters: tuple[str, ...]
     not_in_run: int
     """Labels of cases that the run or file doesn't have."""
@@ -176,16 +178,17 @@ class _Joined:
                     one.slices,
                 )
             )
-        others = [(_said(asked.meaning, answer, threshold), cluster) for answer, cluster in self.others]
-        verdicts = [(said == PASS, cluster) for said, cluster in others if said in asked.meaning.labels]
+        others = [(_said(asked.meaning, answer, threshold), answer.score, cluster) for answer, cluster in self.others]
+        verdicts = [(said == PASS, score, cluster) for said, score, cluster in others if said in asked.meaning.labels]
         return Pairs(
             question=asked,
             threshold=threshold,
             pairs=tuple(pairs),
             cases=self.cases,
             unlabelled=self.unlabelled,
-            unlabelled_passed=tuple(passed for passed, _ in verdicts),
-            unlabelled_clusters=tuple(cluster for _, cluster in verdicts),
+            unlabelled_passed=tuple(passed for passed, _, _ in verdicts),
+            unlabelled_scores=tuple(score for _, score, _ in verdicts),
+            unlabelled_clusters=tuple(cluster for _, _, cluster in verdicts),
             not_in_run=len(asked.labels.by_case) - len(self.labelled) - self.pending,
             pending=self.pending,
             ties=tuple(each.case_id for each in self.labelled if each.gold.tied),

@@ -1,5 +1,6 @@
 """The pass rate that people would give the whole run, from the judge's verdicts and the few labels there are."""
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -10,12 +11,20 @@ from calibration.statistics.prevalence import PassRate, Selection, true_pass_rat
 from judges.figures import Figure, to_record
 from judges.intervals import proportion
 
-__all__ = ["CHOSEN", "Chosen", "CorrectedRate", "corrected_rate"]
+__all__ = ["CHOSEN", "Chosen", "CorrectedRate", "StratumOf", "corrected_rate"]
 
-Chosen: TypeAlias = Literal["random", "by-verdict", "by-gold", "by-hand", "tuning", "unknown"]
+Chosen: TypeAlias = Literal["random", "by-verdict", "by-score", "by-gold", "by-hand", "tuning", "unknown"]
 CHOSEN: tuple[Chosen, ...] = ("random", "by-verdict", "by-gold", "by-hand", "tuning", "unknown")
+"""What a user can say; `by-score` takes the design that says how."""
+StratumOf: TypeAlias = Callable[[float | None], Hashable]
+"""The stratum of a case, by its score."""
 
-_SELECTIONS: dict[Chosen, Selection] = {"random": "random", "by-verdict": "by_verdict", "by-gold": "by_gold"}
+_SELECTIONS: dict[Chosen, Selection] = {
+    "random": "random",
+    "by-verdict": "by_verdict",
+    "by-score": "by_score",
+    "by-gold": "by_gold",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +32,7 @@ class CorrectedRate:
     """What the judge says, what people say, and what they would say of all."""
 
     chosen: Chosen
-    """How the labelled cases were chosen, as the user says."""
+    """How the labelled cases were chosen, as the user or their design says."""
     naive: Figure
     """The judge's pass rate over the whole run. Its interval knows nothing of the judge's errors."""
     people: Figure
@@ -38,13 +47,14 @@ class CorrectedRate:
         return to_record(self)
 
 
-def corrected_rate(items: Items, pairs: Pairs, chosen: Chosen) -> CorrectedRate:
+def corrected_rate(items: Items, pairs: Pairs, chosen: Chosen, stratum_of: StratumOf | None = None) -> CorrectedRate:
     """The corrected pass rate, as far as the way of choosing supports one.
 
     Args:
         items: What the judge is held against people on. A failed judgement is no verdict: it is left out.
         pairs: All pairs, with the verdicts on cases without a label.
         chosen: How the labelled cases were chosen.
+        stratum_of: Within which strata, where it was by score.
     """
     judged = [each for each in items.pairs if each.said in items.labels]
     human = [each.gold == PASS for each in judged]
@@ -54,10 +64,13 @@ def corrected_rate(items: Items, pairs: Pairs, chosen: Chosen) -> CorrectedRate:
     others = list(pairs.unlabelled_clusters) if pairs.clustered else None
     everyone = None if clusters is None or others is None else [*clusters, *others]
     selection = _SELECTIONS.get("random" if chosen == "unknown" else chosen)
+    strata = None
+    if selection == "by_score" and stratum_of is not None:
+        strata = [stratum_of(each.score) for each in judged], list(map(stratum_of, pairs.unlabelled_scores))
     corrected = None
     if selection is not None and (selection != "by_gold" or rest):
         corrected = true_pass_rate(
-            human, judge, rest, selection=selection, clusters=clusters, clusters_unlabelled=others
+            human, judge, rest, selection=selection, strata=strata, clusters=clusters, clusters_unlabelled=others
         )
     return CorrectedRate(
         chosen,

@@ -18,6 +18,8 @@ class Judge(Protocol):
         threshold: float                        scores from here on pass; 0.5 without it
         workers: int                            judgements it can have under way at a time, unless the user says
         fingerprint_for(criterion) -> str       in place of `fingerprint`, where that depends on the criterion
+        describe(criterion) -> Mapping          what that fingerprint is made of, by name: for telling what differs
+        threshold_is_fitted: bool               of a dataclass: set where labels have fitted its thresholds
         requests(case, criterion) -> list       the requests a judgement begins with, for planning its cost
         async aclose()                          lets go of connections, after an evaluation; it still serves the next
     """

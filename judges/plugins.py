@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 __all__ = ["SERVICES", "CalibrationReader", "CorrectedRate", "available", "calibration_reader", "installed", "resolve"]
 
 _OURS: dict[str, dict[str, str]] = {
-    "judges.judges": {"overlap": "judges.backends.overlap:TokenOverlapJudge"},
+    "judges.judges": {
+        "overlap": "judges.backends.overlap:TokenOverlapJudge",
+        "checks": "judges.backends.checks:ChecksJudge",
+    },
     "judges.criteria": {
         "faithfulness": "judges.criteria:FAITHFULNESS",
         "faithfulness_graded": "judges.criteria:FAITHFULNESS_GRADED",
@@ -32,8 +35,16 @@ _OURS: dict[str, dict[str, str]] = {
         "completeness": "judges.criteria:COMPLETENESS",
         "context_relevance": "judges.criteria:CONTEXT_RELEVANCE",
         "context_recall": "judges.criteria:CONTEXT_RECALL",
+        "context_sufficiency": "judges.criteria:CONTEXT_SUFFICIENCY",
         "source_use": "judges.criteria:SOURCE_USE",
+        "honest_refusal": "judges.criteria:HONEST_REFUSAL",
+        "tone": "judges.criteria:TONE",
         "preference": "judges.criteria:PREFERENCE",
+        "answered": "judges.checks:ANSWERED",
+        "well_formed": "judges.checks:WELL_FORMED",
+        "valid_json": "judges.checks:VALID_JSON",
+        "in_language": "judges.checks:IN_LANGUAGE",
+        "declared_refusal": "judges.checks:DECLARED_REFUSAL",
     },
     "judges.datasets": {},
 }
@@ -41,7 +52,12 @@ _OURS: dict[str, dict[str, str]] = {
 SERVICES = ("openai", "anthropic", "embedding")
 """Judges of hosted models are named by service and model: `openai:MODEL`. `judges.config` makes them."""
 
-_KINDS = {"judges.judges": "judge", "judges.criteria": "criterion", "judges.datasets": "reader"}
+_KINDS = {
+    "judges.judges": "judge",
+    "judges.criteria": "criterion",
+    "judges.datasets": "reader",
+    "judges.pipelines": "pipeline",
+}
 
 
 def installed(group: str) -> list[EntryPoint]:
@@ -58,7 +74,7 @@ def resolve(group: str, name: str) -> object:
     """The object called `name` in `group`.
 
     Args:
-        group: `judges.judges`, `judges.criteria` or `judges.datasets`.
+        group: `judges.judges`, `judges.criteria`, `judges.datasets` or `judges.pipelines`.
         name: One of `available(group)`, or `package.module:object`; modules are also looked for in the current folder.
 
     Raises:
@@ -158,7 +174,7 @@ def calibration_reader() -> CalibrationReader:
         raise InputError(
             f"several packages read calibrations ({names}); uninstall all but one"
             if found
-            else "no installed package reads calibrations; install Judges anew (pip install --force-reinstall judges-eval)"
+            else "no installed package reads calibrations; install judges-eval anew"
         )
     try:
         return cast("CalibrationReader", found[0].load())

@@ -437,6 +437,10 @@ def _rate(rate: "CorrectedRate", audit: "Audit") -> None:
                 "corrected rate and the shares that are right hold for the run",
                 _INDENT,
             )
+        case "by-score":
+            prose(
+                "chosen by the judge's score: every figure but the corrected rate describes these cases only", _INDENT
+            )
         case "by-gold":
             prose(
                 "chosen by people's label: kappa, agreement and the shares that are right describe these cases only; "

@@ -115,17 +115,22 @@ class EmbeddingJudge:
     @property
     def fingerprint(self) -> str:
         """Everything scores depend on: service, model, parameters, prefixes, the rules for claims and spans."""
-        return "embedding@1:" + fingerprint(
-            {
-                "service": self.identity,
-                "model": self.model,
-                "parameters": self.parameters,
-                "prefixes": self.prefixes,
-                "splitter": self.splitter.fingerprint,
-                "spans": [RULES, self.sentences.fingerprint, self.span, self.longest],
-                "similarity": VERSION,
-            }
-        )
+        return "embedding@1:" + fingerprint(self._ways())
+
+    def describe(self, criterion: Criterion) -> dict[str, Json]:  # noqa: ARG002 - the same for each
+        """What the fingerprint is made of, by name."""
+        return {"judge": "embedding@1", **self._ways()}
+
+    def _ways(self) -> dict[str, Json]:
+        return {
+            "service": self.identity,
+            "model": self.model,
+            "parameters": self.parameters,
+            "prefixes": self.prefixes,
+            "splitter": self.splitter.fingerprint,
+            "spans": [RULES, self.sentences.fingerprint, self.span, self.longest],
+            "similarity": VERSION,
+        }
 
     async def aclose(self) -> None:
         """Let go of the service's connections. The next judgement opens them again."""

@@ -15,7 +15,7 @@ from judges.case import Case, Part
 from judges.claims import ClaimSplitter, SentenceSplitter
 from judges.criterion import Criterion, Unit
 from judges.errors import InputError
-from judges.fingerprint import fingerprint
+from judges.fingerprint import Json, fingerprint
 from judges.printable import printable
 from judges.similarity import VERSION, Overlap, Passage, Tokens, best_overlap, tokenise
 from judges.verdict import Abstained, ClaimVerdict, Evidence, Verdict
@@ -70,15 +70,20 @@ class TokenOverlapJudge:
     @property
     def fingerprint(self) -> str:
         """Everything scores depend on: our rules, Unicode's tables, the parameters, the splitter."""
-        return "overlap@1:" + fingerprint(
-            {
-                "similarity": VERSION,
-                "window": self._window,
-                "penalty": self._penalty,
-                "lang": self._lang,
-                "splitter": self._splitter.fingerprint,
-            }
-        )
+        return "overlap@1:" + fingerprint(self._ways())
+
+    def describe(self, criterion: Criterion) -> dict[str, Json]:  # noqa: ARG002 - the same for each
+        """What the fingerprint is made of, by name."""
+        return {"judge": "overlap@1", **self._ways()}
+
+    def _ways(self) -> dict[str, Json]:
+        return {
+            "similarity": VERSION,
+            "window": self._window,
+            "penalty": self._penalty,
+            "lang": self._lang,
+            "splitter": self._splitter.fingerprint,
+        }
 
     def supports(self, criterion: Criterion, /) -> bool:
         """Whether it compares two texts: hypothesis and premise, but not a pair of answers."""

@@ -121,10 +121,17 @@ class PromptedJudge:
 
     def fingerprint_for(self, criterion: Criterion) -> str:
         """What identifies the judge for this criterion: a new version of its template changes this one only."""
+        return fingerprint([self._ways_for(criterion), self._template(criterion).identity])
+
+    def describe(self, criterion: Criterion) -> dict[str, Json]:
+        """What that fingerprint is made of, by name."""
+        return {**self._ways_for(criterion), "template": self._template(criterion).identity}
+
+    def _ways_for(self, criterion: Criterion) -> dict[str, Json]:
         ways = self._ways()
         if criterion.unit is Unit.CLAIM:
             ways["claims"] = f"model {load('claims').identity}" if self.claims == "model" else self.splitter.fingerprint
-        return fingerprint([ways, self._template(criterion).identity])
+        return ways
 
     def _ways(self) -> dict[str, Json]:
         return {

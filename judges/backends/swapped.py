@@ -1,12 +1,12 @@
 """A judge of pairs that is asked in both orders, so that a preference for the first place shows as what it is."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from math import isclose
 
 from judges.case import Case
 from judges.criterion import Criterion, Scale, Unit
-from judges.fingerprint import fingerprint
+from judges.fingerprint import Json, fingerprint
 from judges.judge import Judge
 from judges.service import ChatRequest
 from judges.together import together
@@ -51,6 +51,12 @@ class Swapped:
         of_one: Callable[[Criterion], str] | None = getattr(self.inner, "fingerprint_for", None)
         own = self.inner.fingerprint if of_one is None else of_one(criterion)
         return fingerprint(["swapped", own]) if criterion.unit is Unit.PAIR else own
+
+    def describe(self, criterion: Criterion) -> Mapping[str, Json] | None:
+        """What the inner judge says of itself, and that pairs are swapped."""
+        of_one: Callable[[Criterion], Mapping[str, Json] | None] | None = getattr(self.inner, "describe", None)
+        own = None if of_one is None else of_one(criterion)
+        return own if own is None or criterion.unit is not Unit.PAIR else {**own, "swapped": True}
 
     def supports(self, criterion: Criterion, /) -> bool:
         """What the inner judge supports; of pairs, only scales that read the same from both ends."""

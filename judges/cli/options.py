@@ -78,6 +78,12 @@ class RunOptions:
         bool, typer.Option("--skip-invalid", help="Leave out records that are no cases, and list them.")
     ] = False
     replicates: Annotated[int, typer.Option(min=1, help="How often each judgement is made.")] = 1
+    repeat_share: Annotated[
+        float,
+        typer.Option(
+            min=0, max=1, help="Make this share of the judgements once more; say how often the verdict changes: 0.02."
+        ),
+    ] = 0.0
     workers: Annotated[
         int | None,
         typer.Option(min=1, help="Judgements under way at a time. By default 8, and 64 with a hosted model."),
@@ -201,7 +207,7 @@ def command_with(
     """A command that takes the options of a class, and hands them on as one value.
 
     Args:
-        options: `RunOptions`, or a class of its own with more.
+        options: `RunOptions`, or a class of its own with more, which are shown first.
         function: What the command does.
         without: Names of those that make no sense here: they keep their defaults.
     """
@@ -209,7 +215,11 @@ def command_with(
     def call(**values: Any) -> None:  # noqa: ANN401  each is checked by the command line
         function(options(**values))
 
-    shown = [field for field in fields(options) if field.name not in without]
+    own = list(options.__annotations__)  # shown first, then what is inherited
+    shown = sorted(
+        (field for field in fields(options) if field.name not in without),
+        key=lambda field: own.index(field.name) if field.name in own else len(own),
+    )
     hints = get_type_hints(options, include_extras=True)
     call.__name__ = function.__name__
     call.__doc__ = function.__doc__

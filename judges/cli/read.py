@@ -1,6 +1,6 @@
 """`judges show` and `judges export`: read what a run has found."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from heapq import nsmallest
 from pathlib import Path
@@ -18,16 +18,20 @@ from judges.cli.output import (
     number,
     prose,
     table,
+    usage_line,
     width,
     write_json,
 )
 from judges.errors import InputError
 from judges.printable import printable
+from judges.usage import NOTHING_USED
 from judges.verdict import Abstained, ClaimVerdict, Evidence, Failed, Judgement, Verdict
 
 if TYPE_CHECKING:
     from judges.case import Case
     from judges.engine.run import Manifest, Row, Run
+    from judges.plugins import CorrectedRate
+    from judges.repeats import RepeatRow
     from judges.summary import SummaryRow
 
 __all__ = ["export", "print_summary", "show"]
@@ -90,6 +94,7 @@ def print_summary(
     from judges.summary import NO_SLICE
 
     corrected = _corrected(run, manifest)
+    repeats = _repeats(run, manifest, rows)
     if json:
         write_json(
             {
@@ -100,6 +105,7 @@ def print_summary(
                 "by": by,
                 "rows": [row.to_record() for row in rows],
                 "calibrations": [each.to_record() for each in corrected],
+                "repeats": [each.to_record() for each in repeats],
             }
         )
         return
@@ -111,9 +117,20 @@ def print_summary(
         _show_slices(rows, by)
     for line in _summary_notes(manifest, rows):
         prose(line, "  ")
+    for repeat in repeats:
+        prose(f"{repeat.criterion} by {repeat.judge}: {repeat}", "  ")
     for each in corrected:
         _show_corrected(each)
     data(f"run folder: {run.path}")
+
+
+def _repeats(run: "Run", manifest: "Manifest", rows: "list[SummaryRow]") -> "list[RepeatRow]":
+    """How often the verdict changed where a share was judged once more."""
+    if not manifest.repeat_share:
+        return []
+    from judges.repeats import summarise_repeats
+
+    return summarise_repeats(run, manifest, {(row.criterion, row.judge): row.threshold for row in rows})
 
 
 def _corrected(run: "Run", manifest: "Manifest") -> "Sequence[CorrectedRate]":
@@ -220,8 +237,19 @@ def _summary_notes(manifest: "Manifest", rows: list["SummaryRow"]) -> Iterator[s
                 f"{name}: failed ({printable(kinds)}): the mean would be {number(low)} had all of them gone badly, "
                 f"{number(high)} had all gone well"
             )
+        if row.usage != NOTHING_USED:
+            yield f"{name}: {usage_line(row.usage)}{_answered_by(row)}"
         if row.pending:
             yield f"{name}: {row.pending:,} not judged yet: run the same `judges run` again to go on"
+
+
+def _answered_by(row: "SummaryRow") -> str:
+    """The models that answered, where they have other names than the judge, or there were several."""
+    models = [model for model in row.usage.models if model not in row.judge]
+    if not models:
+        return ""
+    careful = "; careful: more than one model" if len(row.usage.models) > 1 else ""
+    return f"; answered by {printable(', '.join(row.usage.models))}{careful}"
 
 
 def _warn_of_addresses(run: "Run") -> None:
@@ -255,7 +283,6 @@ def _show_case(
     *,
     json: bool,
 ) -> None:
-    from judges.engine.results import judgement_record
     from judges.phrases import addresses_judge
 
     case = row.case
@@ -392,18 +419,27 @@ def export(
     ] = _Format.JSONL,
 ) -> None:
     """Print every judgement of a run, in order of the cases."""
-    from judges.engine.results import judgement_record
     from judges.engine.run import Run
 
     home = Run(run)
     manifest = home.manifest()
+    chances = _chances(manifest)
     if format_ is _Format.JSONL:
         for judgement in home.stored(manifest):
-            data(json_line(judgement_record(judgement)))
+            data(json_line(_record(judgement, chances)))
         return
-    data(_csv_line(["case", "criterion", "judge", "replicate", "outcome", "score", "claims", "why"]))
+    heads = ["case", "criterion", "judge", "replicate", "outcome", "score", "claims", "why"]
+    data(_csv_line([*heads, *(["chance"] if chances else [])]))
     for judgement in home.stored(manifest):
-        data(_csv_line(_csv_row(judgement)))
+        data(_csv_line([*_csv_row(judgement), *([_chance(judgement, chances)] if chances else [])]))
+
+
+def _record(judgement: Judgement, chances: "Mapping[tuple[str, str], Callable[[float], float]]") -> dict[str, Any]:
+    """A judgement as JSON-ready values; of a calibrated judge with the chance that people pass the case."""
+    from judges.engine.results import judgement_record
+
+    chance = _chance(judgement, chances)
+    return judgement_record(judgement) | ({} if chance is None else {"chance": chance})
 
 
 def _csv_line(cells: list[Any]) -> str:

@@ -127,6 +127,7 @@ def connections_of(options: RunOptions) -> "Connections":
 
     settings = read_settings(options.config)
     modes: dict[CacheMode, bool] = {"none": options.no_cache, "refresh": options.refresh, "offline": options.offline}
+    mode: CacheMode = next((mode for mode, chosen in modes.items() if chosen), "use")
     return Connections(
         settings,
         asked=JudgeSettings(
@@ -145,7 +146,7 @@ def connections_of(options: RunOptions) -> "Connections":
         requests_per_minute=options.rpm,
         tokens_per_minute=options.tpm,
         cache=options.cache,
-        mode=next((mode for mode, chosen in modes.items() if chosen), "use"),
+        mode=mode,
         max_cost=options.max_cost,
     )
 
@@ -172,6 +173,7 @@ def run(options: RunOptions) -> None:
                     count,
                     intake.invalid,
                     tuple(intake.complaints),
+                    options.repeat_share,
                 ),
             )
             intake.report(job.criteria)

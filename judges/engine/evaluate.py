@@ -59,6 +59,7 @@ async def judge_all(
     store: Store,
     *,
     replicates: int = 1,
+    repeat_share: float = 0.0,
     workers: int | None = None,
     max_failures: float = 1.0,
     grace_seconds: float = GRACE_SECONDS,
@@ -73,6 +74,7 @@ async def judge_all(
         judges: By name.
         store: Its keys decide what is left to do; each judgement is appended to it.
         replicates: How often each judgement is made.
+        repeat_share: The share of judgements made once more, as `plan` chooses them.
         workers: Judgements under way at a time; by default as many as the judges can have.
         max_failures: The share of judgements that may fail. A larger one ends it, once there are enough to tell.
         grace_seconds: How long what is under way may still take when something stops it all.
@@ -98,7 +100,7 @@ async def judge_all(
     def left() -> Iterator[Work]:
         there = frozenset(store.keys)
         begun: set[bytes] = set()
-        for work in plan(cases, assignments, replicates=replicates):
+        for work in plan(cases, assignments, replicates=replicates, repeat_share=repeat_share):
             key = bytes.fromhex(work.key)
             if key in there:
                 count.resumed += 1
@@ -250,7 +252,7 @@ async def judge_run(
         LedgerError: A file of the run can't be read or written.
     """
     counts = counts if counts is not None else Counts()
-    counts.total = manifest.cases * len(manifest.assignments) * manifest.replicates
+    counts.total = run.planned(manifest)
     with run.open_ledger() as ledger:
         counts.repaired = ledger.repaired
         if progress is not None:
@@ -261,6 +263,7 @@ async def judge_run(
             judges,
             ledger,
             replicates=manifest.replicates,
+            repeat_share=manifest.repeat_share,
             workers=workers,
             max_failures=max_failures,
             counts=counts,

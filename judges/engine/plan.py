@@ -1,18 +1,21 @@
 """What there is to judge: cases x criteria x judges x replicates, each with the key of its judgement."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from judges.case import Case
 from judges.criterion import Criterion
 from judges.errors import InputError
-from judges.fingerprint import fingerprint
+from judges.fingerprint import Json, fingerprint
 from judges.judge import Judge
 
 __all__ = ["Assignment", "Work", "assign", "key_of", "plan"]
 
 _DEFAULT_THRESHOLD = 0.5
+_CHOOSING_DIGITS = 12
+_CHOICES = int("f" * _CHOOSING_DIGITS, 16) + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,10 @@ class Assignment:
     judge_fingerprint: str
     threshold: float = field(default=_DEFAULT_THRESHOLD, compare=False)
     """Where readers cut the judge's scores unless told otherwise. No part of any key."""
+    judge_described: Mapping[str, Json] | None = field(default=None, compare=False)
+    """What the judge's fingerprint is made of, by name; None where the judge doesn't say."""
+    calibration: Mapping[str, Json] | None = field(default=None, compare=False)
+    """What labels have shown of the judge, for whoever reads calibrations (`judges.plugins`). No part of any key."""
     fingerprint: str = field(init=False)
     """What identifies criterion and judge together."""
 
@@ -38,13 +45,22 @@ class Assignment:
             "judge": self.judge,
             "judge_fingerprint": self.judge_fingerprint,
             "threshold": self.threshold,
+            "judge_described": self.judge_described,
+            "calibration": self.calibration,
         }
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> "Assignment":
         """The assignment that `to_record` wrote."""
         criterion = Criterion.from_record(record["criterion"])
-        return cls(criterion, record["judge"], record["judge_fingerprint"], float(record["threshold"]))
+        return cls(
+            criterion,
+            record["judge"],
+            record["judge_fingerprint"],
+            float(record["threshold"]),
+            record.get("judge_described"),
+            record.get("calibration"),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +104,7 @@ def assign(criteria: Sequence[Criterion], judges: Sequence[Judge]) -> tuple[Assi
             judge.name,
             _fingerprint(judge, criterion),
             float(getattr(judge, "threshold", _DEFAULT_THRESHOLD)),
+            _described(judge, criterion),
         )
         for criterion in criteria
         for judge in judges
@@ -98,6 +115,33 @@ def _fingerprint(judge: Judge, criterion: Criterion) -> str:
     """Of the judge for this criterion, where that differs: a new prompt for one leaves the judgements of the others."""
     of_one: Callable[[Criterion], str] | None = getattr(judge, "fingerprint_for", None)
     return judge.fingerprint if of_one is None else of_one(criterion)
+
+
+def _described(judge: Judge, criterion: Criterion) -> Mapping[str, Json] | None:
+    """What the fingerprint is made of, where the judge says it: so that another judge can be told by what differs."""
+    describe: Callable[[Criterion], Mapping[str, Json] | None] | None = getattr(judge, "describe", None)
+    found = None if describe is None else describe(criterion)
+    return (
+        None if found is None else {name: _kept(value) if name == _AS_IT_IS else value for name, value in found.items()}
+    )
+
+
+_AS_IT_IS = "parameters"
+"""What is sent to a service as it is."""
+_WORD = re.compile("[a-z][a-z_-]{0,15}")
+
+
+def _kept(value: Json) -> Json:
+    """A parameter, fit to be kept in a file: numbers and words as they are. Other text may be a secret: its hash."""
+    match value:
+        case str():
+            return value if _WORD.fullmatch(value) else f"#{fingerprint(value)[:8]}"
+        case Mapping():
+            return {name: _kept(each) for name, each in value.items()}
+        case Sequence():
+            return [_kept(each) for each in value]
+        case _:
+            return value
 
 
 def _supports(judge: Judge, criterion: Criterion) -> bool:
@@ -122,9 +166,28 @@ def key_of(case: Case, assignment: Assignment, replicate: int) -> str:
     return fingerprint([assignment.fingerprint, replicate, case.lang, parts])
 
 
-def plan(cases: Iterable[Case], assignments: Sequence[Assignment], *, replicates: int = 1) -> Iterator[Work]:
-    """All judgements to be made, in order of the cases."""
+def plan(
+    cases: Iterable[Case], assignments: Sequence[Assignment], *, replicates: int = 1, repeat_share: float = 0.0
+) -> Iterator[Work]:
+    """All judgements to be made, in order of the cases.
+
+    Args:
+        cases: Read once.
+        assignments: Who judges what.
+        replicates: How often each judgement is made.
+        repeat_share: The share of them that is made once more, as the replicate after the last, to see how often the
+            judge changes its mind. The hash of the content chooses: the same ones each time.
+    """
     for case in cases:
         for assignment in assignments:
+            first = ""
             for replicate in range(replicates):
-                yield Work(case, assignment, replicate, key_of(case, assignment, replicate))
+                key = key_of(case, assignment, replicate)
+                first = first or key
+                yield Work(case, assignment, replicate, key)
+            if repeat_share and _is_chosen(first, repeat_share):
+                yield Work(case, assignment, replicates, key_of(case, assignment, replicates))
+
+
+def _is_chosen(key: str, share: float) -> bool:
+    return int(key[:_CHOOSING_DIGITS], 16) < share * _CHOICES

@@ -21,7 +21,7 @@ from filelock import FileLock, Timeout
 
 from judges.case import Case
 from judges.engine.ledger import Ledger, decode, done_keys, lines, not_a_judgement
-from judges.engine.plan import Assignment, Work, plan
+from judges.engine.plan import Assignment, Work, key_of, plan
 from judges.errors import InputError, LedgerError
 from judges.verdict import Judgement
 
@@ -43,6 +43,8 @@ class Manifest:
     """Records of the source that were skipped."""
     complaints: tuple[str, ...] = ()
     """Where and why: the first so many of them."""
+    repeat_share: float = 0.0
+    """The share of judgements that is made once more. Those are in `Run.repeats` only, and count in no mean."""
 
     def to_record(self) -> dict[str, Any]:
         """The manifest as JSON-ready values."""
@@ -53,6 +55,7 @@ class Manifest:
             "invalid": self.invalid,
             "complaints": list(self.complaints),
             "replicates": self.replicates,
+            "repeat_share": self.repeat_share,
             "assignments": [assignment.to_record() for assignment in self.assignments],
         }
 
@@ -63,6 +66,7 @@ class Manifest:
             source=record["source"],
             assignments=tuple(Assignment.from_record(assignment) for assignment in record["assignments"]),
             replicates=record["replicates"],
+            repeat_share=float(record.get("repeat_share", 0.0)),
             cases=record["cases"],
             invalid=int(record["invalid"]),
             complaints=tuple(record["complaints"]),
@@ -243,6 +247,43 @@ class Run:
                         for work, offset in located
                     ),
                 )
+
+    def planned(self, manifest: Manifest) -> int:
+        """How many judgements the run is to have.
+
+        Raises:
+            LedgerError: The cases can't be read.
+        """
+        count = manifest.cases * len(manifest.assignments) * manifest.replicates
+        return count + sum(1 for _ in self._chosen(manifest))
+
+    def repeats(self, manifest: Manifest) -> Iterator[tuple[Case, Assignment, Judgement | None, Judgement | None]]:
+        """Each judgement that was chosen to be made once more: the first time, and again; None where it isn't there.
+
+        Raises:
+            LedgerError: A file of the run can't be read.
+        """
+        if not manifest.repeat_share:
+            return
+        offsets = {bytes.fromhex(record["key"]): offset for offset, record in lines(self.ledger_path)}
+        seen: set[str] = set()
+        with _Reader(self.ledger_path) as reader:
+            for work in self._chosen(manifest):
+                if work.key in seen:
+                    continue  # another case with the very same content
+                seen.add(work.key)
+                case, assignment = work.case, work.assignment
+                places = (offsets.get(bytes.fromhex(key)) for key in (key_of(case, assignment, 0), work.key))
+                first, again = (None if place is None else reader.read(place, case.id, assignment) for place in places)
+                yield case, assignment, first, again
+
+    def _chosen(self, manifest: Manifest) -> Iterator[Work]:
+        """The judgements that are made once more."""
+        if manifest.repeat_share:
+            works = plan(
+                self.cases(), manifest.assignments, replicates=manifest.replicates, repeat_share=manifest.repeat_share
+            )
+            yield from (work for work in works if work.replicate == manifest.replicates)
 
     def stored(self, manifest: Manifest) -> "StoredJudgements":
         """The judgements that are there, in order of input, read from the ledger one by one when asked for.

@@ -83,7 +83,7 @@ def test_what_can_not_be_imported_is_refused_in_one_line(module: str, name: str)
 
 
 def test_an_unknown_name_is_answered_with_the_near_and_the_known_ones() -> None:
-    with pytest.raises(InputError, match=r"did you mean `overlap`.*known: overlap.*package\.module:object"):
+    with pytest.raises(InputError, match=r"did you mean `overlap`.*known: checks, overlap.*package\.module:object"):
         resolve("judges.judges", "overlapp")
     with pytest.raises(InputError, match=r"no reader is called `x`; your own: package\.module:object"):
         resolve("judges.datasets", "x")

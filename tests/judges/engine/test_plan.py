@@ -6,9 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judges import Case, Context, Criterion, InputError, Part, TokenOverlapJudge, Turn
+from judges import FAITHFULNESS, Case, Context, Criterion, InputError, Part, TokenOverlapJudge, Turn, Verdict
+from judges.backends.prompted import PromptedJudge
+from judges.backends.swapped import Swapped
 from judges.criteria import CRITERIA
 from judges.engine.plan import Assignment, assign, key_of, plan
+from judges.fingerprint import Json
+from judges.services.scripted import ScriptedChat
 from support.builders import ANSWERED, GROUNDED, CountingJudge, make_case
 
 FULL = Case(
@@ -126,3 +130,52 @@ def test_what_can_not_be_judged_is_refused_before_anything_is_spent(
 ) -> None:
     with pytest.raises(InputError, match=message):
         assign(asked, judges)
+
+
+class Sent:
+    """Sends parameters to a service as they are."""
+
+    name = "sent"
+    fingerprint = "sent@1"
+
+    def supports(self, criterion: Criterion) -> bool:
+        return True
+
+    async def judge(self, case: Case, criterion: Criterion, *, replicate: int = 0) -> Verdict:
+        return Verdict(1.0)
+
+    def describe(self, criterion: Criterion) -> dict[str, Json]:
+        return {"model": "m-1", "parameters": {"temperature": 0, "effort": "low", "headers": ["Bearer sk-1234"]}}
+
+
+def test_an_assignment_says_what_the_judge_is_made_of_and_keeps_no_secret() -> None:
+    [assignment] = assign([ANSWERED], [Sent()])
+    described = assignment.judge_described
+    assert described is not None
+    assert described["model"] == "m-1"
+    assert "sk-1234" not in str(described)
+    assert str(described["parameters"]).startswith("{'temperature': 0, 'effort': 'low', 'headers': ['#")
+    assert Assignment.from_record(assignment.to_record()).judge_described == described
+    [undescribed] = assign([ANSWERED], [CountingJudge()])
+    assert undescribed.judge_described is None
+
+
+def test_a_calibration_and_a_description_are_no_part_of_any_key() -> None:
+    plain = Assignment(ANSWERED, "j", "j@1")
+    told = Assignment(ANSWERED, "j", "j@1", 0.7, {"model": "m-1"}, {"map": None})
+    assert told == plain
+    assert key_of(FULL, told, 0) == key_of(FULL, plain, 0)
+    assert Assignment.from_record(told.to_record()).calibration == {"map": None}
+
+
+def test_a_model_s_judge_names_model_service_parameters_and_template() -> None:
+    made = [
+        PromptedJudge(ScriptedChat(["yes"]), model, identity="openai https://a.example", parameters={"seed": seed})
+        for model, seed in (("m-1", 1), ("m-2", 2))
+    ]
+    first, second = (assign([FAITHFULNESS], [Swapped(judge)])[0].judge_described for judge in made)
+    assert first is not None
+    assert second is not None
+    assert {name for name in first if first[name] != second[name]} == {"model", "parameters"}
+    assert first["service"] == "openai https://a.example"
+    assert str(first["template"]).startswith("faithfulness")
