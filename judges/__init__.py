@@ -25,7 +25,9 @@ from judges.judge import Judge
 from judges.verdict import Abstained, ClaimVerdict, Evidence, Failed, Judgement, Outcome, Verdict
 
 if TYPE_CHECKING:
+    from judges.backends.checks import ChecksJudge
     from judges.backends.overlap import TokenOverlapJudge
+    from judges.checks import Check
     from judges.config import judge_named
     from judges.conformance import check_judge
     from judges.criteria import (
@@ -33,13 +35,16 @@ if TYPE_CHECKING:
         COMPLETENESS,
         CONTEXT_RECALL,
         CONTEXT_RELEVANCE,
+        CONTEXT_SUFFICIENCY,
         CORRECTNESS,
         CORRECTNESS_GRADED,
         FAITHFULNESS,
         FAITHFULNESS_GRADED,
         FAITHFULNESS_WHOLE,
+        HONEST_REFUSAL,
         PREFERENCE,
         SOURCE_USE,
+        TONE,
     )
     from judges.datasets import load, read_cases
     from judges.engine.evaluate import evaluate, evaluate_sync
@@ -53,15 +58,20 @@ __all__ = [
     "COMPLETENESS",
     "CONTEXT_RECALL",
     "CONTEXT_RELEVANCE",
+    "CONTEXT_SUFFICIENCY",
     "CORRECTNESS",
     "CORRECTNESS_GRADED",
     "FAITHFULNESS",
     "FAITHFULNESS_GRADED",
     "FAITHFULNESS_WHOLE",
+    "HONEST_REFUSAL",
     "PREFERENCE",
     "SOURCE_USE",
+    "TONE",
     "Abstained",
     "Case",
+    "Check",
+    "ChecksJudge",
     "ClaimVerdict",
     "Context",
     "Criterion",
@@ -103,6 +113,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Check": "judges.checks",
+    "ChecksJudge": "judges.backends.checks",
     "TokenOverlapJudge": "judges.backends.overlap",
     "check_judge": "judges.conformance",
     "judge_named": "judges.config",
@@ -121,13 +133,16 @@ _HOMES = {
         "COMPLETENESS",
         "CONTEXT_RECALL",
         "CONTEXT_RELEVANCE",
+        "CONTEXT_SUFFICIENCY",
         "CORRECTNESS",
         "CORRECTNESS_GRADED",
         "FAITHFULNESS",
         "FAITHFULNESS_GRADED",
         "FAITHFULNESS_WHOLE",
+        "HONEST_REFUSAL",
         "PREFERENCE",
         "SOURCE_USE",
+        "TONE",
     ],
     "judges.criteria",
 )

@@ -5,12 +5,13 @@ account's limits, the cache and the budget are shared by all judges that use the
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, cast
 
 from judges.case import Case
+from judges.checks import Check
 from judges.criterion import Criterion
 from judges.errors import CacheError, InputError
 from judges.fingerprint import fingerprint
@@ -21,13 +22,24 @@ from judges.settings import JudgeSettings, ServiceSettings, Settings, judge_sett
 if TYPE_CHECKING:
     from judges.calls.budget import Budget
     from judges.calls.cache import Cache
+    from judges.calls.flight import Flights
     from judges.calls.prices import PriceList
     from judges.calls.throttle import Account
     from judges.planning import Forecast
-    from judges.service import ChatRequest, EmbeddingRequest
+    from judges.rubrics import Rubric
+    from judges.service import ChatReply, ChatRequest, EmbeddingRequest
     from judges.usage import Usage
 
-__all__ = ["CacheMode", "Connections", "cache_file", "criterion_named", "judge_named", "reader_named"]
+__all__ = [
+    "CacheMode",
+    "Connections",
+    "cache_file",
+    "criterion_named",
+    "judge_named",
+    "reader_named",
+    "rubric_named",
+    "what_is_asked",
+]
 
 _JUDGE_HAS = ("name", "fingerprint", "supports", "judge")
 
@@ -52,17 +64,62 @@ def judge_named(name: str, *, cache: Path | None = None, max_cost: float | None 
 
 
 def criterion_named(name: str) -> Criterion:
-    """The criterion of that name, or the one that a rubric's file describes.
+    """The criterion of that name, or the one that a rubric's file describes. Of a check, what it asks.
 
     Raises:
         InputError: There is none, or it isn't a `Criterion`.
     """
-    if name.endswith(".toml"):
-        from judges.rubrics import read_rubric
+    found = _asked_named(name)
+    return found.criterion if isinstance(found, Check) else found
 
+
+def what_is_asked(names: Iterable[str], rubrics: Iterable[str] = ()) -> tuple[list[Check], list[Criterion]]:
+    """The checks, which need no judge, and the criteria, each once.
+
+    Args:
+        names: Of criteria and checks.
+        rubrics: Names of ours, or .toml files.
+
+    Raises:
+        InputError: Something isn't there, or two that differ have one name.
+    """
+    asked: list[Criterion | Check] = []
+    for name in rubrics:
+        rubric = rubric_named(name)
+        asked += [*rubric.checks, *map(_asked_named, rubric.include), *rubric.criteria]
+    asked += map(_asked_named, names)
+    known: dict[str, Criterion | Check] = {}
+    for each in asked:
+        if known.setdefault(each.name, each) != each:
+            raise InputError(f"two criteria are called `{each.name}`; give each its own name")
+    return (
+        [each for each in known.values() if isinstance(each, Check)],
+        [each for each in known.values() if isinstance(each, Criterion)],
+    )
+
+
+def rubric_named(name: str) -> "Rubric":
+    """The rubric of that name, or the one that a file describes.
+
+    Raises:
+        InputError: There is none, or it isn't a rubric.
+    """
+    from judges.rubrics import read_rubric, rubric_file, rubric_names
+
+    if name.endswith(".toml"):
         return read_rubric(Path(name))
+    if name not in rubric_names():
+        raise InputError(f"no rubric is called `{name}`; known: {', '.join(rubric_names())}; your own: a .toml file")
+    return read_rubric(rubric_file(name))
+
+
+def _asked_named(name: str) -> Criterion | Check:
+    if name.endswith(".toml"):
+        from judges.rubrics import read_criterion
+
+        return read_criterion(Path(name))
     found = resolve("judges.criteria", name)
-    if not isinstance(found, Criterion):
+    if not isinstance(found, Criterion | Check):
         raise InputError(f"criterion `{name}`: that is a {type(found).__name__}, not a Criterion")
     return found
 
@@ -176,6 +233,7 @@ class Connections:
         self._endpoints: dict[str, _Endpoint] = {}
         self._identities: dict[str, str] = {}
         self._opened: Cache | None = None
+        self._flights: Flights[ChatReply] | None = None
         self._kept_budget: Budget | None = None
 
     def judge(self, name: str) -> Judge:
@@ -266,6 +324,7 @@ class Connections:
             return self._embedding(name, model, asked)
         from judges.backends.prompted import PromptedJudge
         from judges.backends.swapped import Swapped
+        from judges.calls.flight import Flights
         from judges.calls.prices import context_window
         from judges.calls.stack import chat_stack
         from judges.prompts import read_template
@@ -273,6 +332,7 @@ class Connections:
         from judges.services.openai import OpenAIChat
 
         endpoint = self._endpoint(name, vendor, model, asked)
+        self._flights = self._flights or Flights()
         chat = AnthropicChat if vendor == "anthropic" else OpenAIChat
         service = chat(endpoint.base_url, endpoint.key, timeout_seconds=asked.timeout_seconds)
         self._identities[name] = service.identity
@@ -285,7 +345,7 @@ class Connections:
         )
         return Swapped(
             PromptedJudge(
-                chat_stack(service, **self._surroundings(endpoint, service.identity)),
+                chat_stack(service, flights=self._flights, **self._surroundings(endpoint, service.identity)),
                 model,
                 name=name,
                 identity=service.identity,

@@ -14,14 +14,17 @@ __all__ = [
     "COMPLETENESS",
     "CONTEXT_RECALL",
     "CONTEXT_RELEVANCE",
+    "CONTEXT_SUFFICIENCY",
     "CORRECTNESS",
     "CORRECTNESS_GRADED",
     "CRITERIA",
     "FAITHFULNESS",
     "FAITHFULNESS_GRADED",
     "FAITHFULNESS_WHOLE",
+    "HONEST_REFUSAL",
     "PREFERENCE",
     "SOURCE_USE",
+    "TONE",
 ]
 
 FAITHFULNESS = Criterion(
@@ -186,6 +189,22 @@ CONTEXT_RECALL = Criterion(
     template="context_recall",
 )
 
+CONTEXT_SUFFICIENCY = Criterion(
+    name="context_sufficiency",
+    hypothesis=Part.CONTEXTS,
+    premise=Part.QUESTION,
+    unit=Unit.WHOLE,
+    scale=Scale(
+        (
+            Level("insufficient", 0.0, "The passages don't hold all that an answer to the question needs."),
+            Level("sufficient", 1.0, "Taken together, the passages hold all that an answer to the question needs."),
+        )
+    ),
+    description="Can the question be answered from the passages, taken together?",
+    background=(Part.HISTORY,),
+    template="context_sufficiency",
+)
+
 SOURCE_USE = Criterion(
     name="source_use",
     hypothesis=Part.ANSWER,
@@ -193,7 +212,9 @@ SOURCE_USE = Criterion(
     unit=Unit.WHOLE,
     scale=Scale(
         (
-            Level("misused", 0.0, "A passage is cited for what it doesn't say, or nothing that needs a source cites one."),
+            Level(
+                "misused", 0.0, "A passage is cited for what it doesn't say, or nothing that needs a source cites one."
+            ),
             Level("partly_used", 0.5, "Every citation is right; some statements that need a source cite none."),
             Level(
                 "well_used", 1.0, "Every statement that needs a source cites one, and each says what it is cited for."
@@ -203,6 +224,39 @@ SOURCE_USE = Criterion(
     description="Does each passage that the answer cites say what it is cited for?",
     background=(Part.QUESTION,),
     template="source_use",
+)
+
+HONEST_REFUSAL = Criterion(
+    name="honest_refusal",
+    hypothesis=Part.ANSWER,
+    unit=Unit.WHOLE,
+    scale=Scale(
+        (
+            Level("answered_unanswerable", 0.0, "The passages don't hold what is asked, and it answers all the same."),
+            Level("refused_answerable", 0.0, "The passages hold what is asked, and it declines."),
+            Level("honest", 1.0, "It answers where the passages hold what is asked, and declines where they don't."),
+        )
+    ),
+    description="Does the answer decline where the passages don't hold what is asked, and only there?",
+    background=(Part.QUESTION, Part.HISTORY, Part.CONTEXTS),
+    template="honest_refusal",
+)
+"""The passages are no premise, since a case without any can be judged, too: it has to be declined."""
+
+TONE = Criterion(
+    name="tone",
+    hypothesis=Part.ANSWER,
+    unit=Unit.WHOLE,
+    scale=Scale(
+        (
+            Level("unfit", 0.0, "It blames, mocks, lectures or brushes off the person who asked."),
+            Level("uneven", 0.5, "It is polite, but in places stiff, gushing or out of step with the occasion."),
+            Level("fit", 1.0, "It is respectful and plain, and fits the occasion."),
+        )
+    ),
+    description="Does the answer speak to the person who asked in a fitting tone?",
+    background=(Part.QUESTION, Part.HISTORY),
+    template="tone",
 )
 
 PREFERENCE = Criterion(
@@ -235,7 +289,10 @@ CRITERIA: Mapping[str, Criterion] = MappingProxyType(
             COMPLETENESS,
             CONTEXT_RELEVANCE,
             CONTEXT_RECALL,
+            CONTEXT_SUFFICIENCY,
             SOURCE_USE,
+            HONEST_REFUSAL,
+            TONE,
             PREFERENCE,
         )
     }

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 from judges.case import Part
@@ -71,6 +72,11 @@ class Example:
 BINARY = Scale((Level("no", 0.0), Level("yes", 1.0)))
 
 
+@lru_cache(maxsize=256)
+def _in_order(*named: Part | None) -> tuple[Part, ...]:
+    return tuple(part for part in Part if part in named)
+
+
 @dataclass(frozen=True, slots=True)
 class Criterion:
     """How well does the premise support the hypothesis, on this scale?
@@ -102,8 +108,7 @@ class Criterion:
     @property
     def parts(self) -> tuple[Part, ...]:
         """All parts a judge may read, each once, in a fixed order."""
-        named = {self.hypothesis, self.premise, *self.background}
-        return tuple(part for part in Part if part in named)
+        return _in_order(self.hypothesis, self.premise, *self.background)
 
     def to_record(self) -> dict[str, Json]:
         """The criterion as JSON-ready values."""

@@ -76,6 +76,7 @@ def forecast(
     *,
     there: AbstractSet[bytes] = frozenset(),
     replicates: int = 1,
+    repeat_share: float = 0.0,
 ) -> list[Forecast]:
     """What it would take to make the judgements that aren't there, one forecast a criterion and judge.
 
@@ -89,10 +90,11 @@ def forecast(
         known: The cache, and the prices.
         there: Keys of judgements that exist.
         replicates: How often each judgement is made.
+        repeat_share: The share of them that is made once more.
     """
     found = {id(each): Forecast(each.criterion.name, each.judge) for each in assignments}
     begun: set[str] = set()
-    for work in plan(cases, assignments, replicates=replicates):
+    for work in plan(cases, assignments, replicates=replicates, repeat_share=repeat_share):
         one = found[id(work.assignment)]
         one.judgements += 1
         if bytes.fromhex(work.key) in there or work.key in begun:

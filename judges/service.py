@@ -84,6 +84,9 @@ class ChatRequest:
     expected_tokens: int | None = field(default=None, compare=False)
     """How long the reply is likely to be, for plans and limits. Not sent, and no part of the request's identity."""
 
+    _fingerprint: str | None = field(default=None, init=False, repr=False, compare=False)
+    """Made once: several wrappers ask for it, and it takes as long as all that one of them does."""
+
     def to_record(self) -> dict[str, Json]:
         """The request as JSON-ready values."""
         return {
@@ -101,7 +104,11 @@ class ChatRequest:
     @property
     def fingerprint(self) -> str:
         """What identifies the request."""
-        return fingerprint(self.to_record())
+        known = self._fingerprint
+        if known is None:
+            known = fingerprint(self.to_record())
+            object.__setattr__(self, "_fingerprint", known)
+        return known
 
 
 Finish: TypeAlias = Literal["stop", "length", "refusal", "content_filter"]

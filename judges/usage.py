@@ -10,7 +10,7 @@ A tally collects it for whatever runs inside it, tasks started there included:
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 __all__ = ["NOTHING_USED", "Limit", "Limits", "Tally", "Usage", "add_usage", "tallied"]
@@ -40,13 +40,16 @@ class Usage:
     """The models that answered, as the service names them, sorted: what a moving name stood for."""
 
     def __add__(self, other: "Usage") -> "Usage":
+        if self is NOTHING_USED:
+            return other
         sums = {name: getattr(self, name) + getattr(other, name) for name in _SUMMED}
         models = self.models if self.models == other.models else tuple(sorted({*self.models, *other.models}))
         return Usage(**sums, models=models)
 
     def to_record(self) -> dict[str, Any]:
         """The usage as JSON-ready values; what is 0 or empty is left out."""
-        return {name: list(value) if name == "models" else value for name, value in asdict(self).items() if value}
+        record = {name: value for name in _SUMMED if (value := getattr(self, name))}
+        return {**record, "models": list(self.models)} if self.models else record
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> "Usage":

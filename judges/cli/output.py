@@ -6,7 +6,7 @@ the line around.
 
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
@@ -265,6 +265,15 @@ class TerminalProgress:
         """So far have the judgements come."""
         if self._due():
             self._update("judging", counts.done, counts)
+
+    def step(self, what: str) -> Callable[[Counts], None]:
+        """The progress of one step of several, under its own name."""
+
+        def tell(counts: Counts, /) -> None:
+            if self._due():
+                self._update(what, counts.done, counts)
+
+        return tell
 
     def _due(self) -> bool:
         if self._bar is None or monotonic() < self._next:

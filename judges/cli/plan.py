@@ -21,6 +21,7 @@ def plan(options: RunOptions) -> None:
         known,
         there=job.run.keys(),
         replicates=options.replicates,
+        repeat_share=options.repeat_share,
     )
     minutes = job.connections.minutes(forecasts)
     if options.json:

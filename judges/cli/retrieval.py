@@ -2,7 +2,7 @@
 
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +14,7 @@ from judges.errors import InputError
 from judges.printable import printable
 
 if TYPE_CHECKING:
+    from judges.case import Case
     from judges.figures import Figure
     from judges.fingerprint import Json
     from judges.retrieval.arrays import Measurements, Places
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
     from judges.retrieval.passages import Index
     from judges.retrieval.qrels import Qrels
     from judges.retrieval.ranking import Ranking
+    from judges.verdict import Outcome
 
-__all__ = ["retrieval"]
+__all__ = ["read_passages", "read_qrels", "retrieval"]
 
 _RECORDS = {".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet"}
 _BLOCK = 1 << 17
@@ -40,6 +42,18 @@ class GainName(StrEnum):
 
 
 def retrieval(
+    run: Annotated[
+        Path | None, typer.Argument(help="With --from-verdicts: folder of a run on context_relevance.")
+    ] = None,
+    from_verdicts: Annotated[
+        bool,
+        typer.Option(
+            "--from-verdicts", help="What the judge of the run said of passages stands in for people's labels."
+        ),
+    ] = False,
+    judge: Annotated[
+        str | None, typer.Option(help="With --from-verdicts: whose verdicts, where several were asked.")
+    ] = None,
     qrels: Annotated[
         str | None,
         typer.Option(
@@ -76,7 +90,9 @@ def retrieval(
         typer.Option("--metric", "-m", help="Only this metric, such as nDCG@10, RR; may be given several times."),
     ] = None,
     gain: Annotated[GainName, typer.Option(help="What grade g gains in nDCG: g, or 2^g - 1.")] = GainName.LINEAR,
-    by: Annotated[str | None, typer.Option(help="With --cases: a row for each value of this field.")] = None,
+    by: Annotated[
+        str | None, typer.Option(help="With --cases or --from-verdicts: a row for each value of this field.")
+    ] = None,
     span_share: Annotated[
         float,
         typer.Option("--span-share", help="A passage is relevant if it covers this share of a labelled span."),
@@ -96,15 +112,21 @@ def retrieval(
 
     if not 0 < span_share <= 1:
         raise InputError(f"--span-share {span_share:g}: give a share above 0, at most 1")
+    if (run is None) is from_verdicts or (judge is not None and not from_verdicts):
+        raise InputError("verdicts stand in for labels with: judges retrieval RUN --from-verdicts [--judge JUDGE]")
+    if run is not None and any(each is not None for each in (qrels, ranking, cases, index, check_ids)):
+        raise InputError("--from-verdicts has its cases from the run: leave out all other files")
     if cases is not None and (qrels is not None or ranking is not None):
         raise InputError("--cases holds both: leave out --qrels and --ranking")
     if check_ids is not None:
-        _check_ids(_labels(qrels, cases), _index(check_ids), check_ids, span_share, json=json)
+        _check_ids(_labels(qrels, cases), read_passages(check_ids), check_ids, span_share, json=json)
         return
     metrics = list(dict.fromkeys(map(Metric.parse, metric))) if metric else _metrics_at(_cut_offs(k))
     gains: Gain = "exponential" if gain is GainName.EXPONENTIAL else "linear"
-    passages = None if index is None else _index(index)
-    if cases is not None:
+    passages = None if index is None else read_passages(index)
+    if run is not None:
+        source = _of_verdicts(run, judge, by, keep_first=keep_first)
+    elif cases is not None:
         source = _of_cases(cases, by, passages, span_share, keep_first=keep_first)
     elif qrels is None or ranking is None:
         raise InputError("nothing to measure: give --qrels and --ranking, or --cases")
@@ -128,6 +150,27 @@ class _Source:
     """What labels came to, where they were more than grades by id."""
     slices: dict[str, list[str]] | None = None
     """The slices of each query."""
+    verdicts: "_Verdicts | None" = None
+    """What stood in for labels, if anything did."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdicts:
+    """Verdicts that stand in for labels."""
+
+    criterion: str
+    judge: str
+    threshold: float
+    left_out: "Mapping[str, int]"
+    """Cases without a verdict, by the reason."""
+
+    def to_record(self) -> "dict[str, Json]":
+        return {
+            "criterion": self.criterion,
+            "judge": self.judge,
+            "threshold": self.threshold,
+            "left_out": dict(self.left_out),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,12 +217,16 @@ def _labels(qrels: str | None, cases: str | None) -> "Labels":
         }
     if qrels is None:
         raise InputError("--check-ids: whose labels? give --qrels, or --cases")
-    read = _read_qrels(qrels)
+    read = read_qrels(qrels)
     return read if isinstance(read, dict) else labels_from(read)
 
 
-def _read_qrels(source: str) -> "Qrels | dict[str, list[Label]]":
-    """Qrels from TREC's format, labels from records."""
+def read_qrels(source: str) -> "Qrels | dict[str, list[Label]]":
+    """Qrels from TREC's format, labels from records.
+
+    Raises:
+        InputError: The file can't be read, or holds something else.
+    """
     from judges.datasets import read_records
     from judges.retrieval.labels import read_labels
     from judges.retrieval.qrels import read_trec_qrels
@@ -190,7 +237,12 @@ def _read_qrels(source: str) -> "Qrels | dict[str, list[Label]]":
     return read
 
 
-def _index(source: str) -> "Index":
+def read_passages(source: str) -> "Index":
+    """All passages there are, from ids a line or from records.
+
+    Raises:
+        InputError: The file can't be read, or holds something else.
+    """
     from judges.datasets import read_records
     from judges.retrieval.passages import read_ids, read_index
 
@@ -208,7 +260,7 @@ def _of_files(qrels: str, ranking: str, index: "Index | None", share: float, *, 
 
     if qrels == ranking == "-":
         raise InputError("--qrels - and --ranking -: standard input can't be both; name a file for one of them")
-    read = _read_qrels(qrels)
+    read = read_qrels(qrels)
     labels = read if isinstance(read, dict) else labels_from(read)
     strangers = InputError(
         f"{printable(ranking, 200)}: has no query of {printable(qrels, 200)}; check that both name queries alike"
@@ -230,8 +282,6 @@ def _of_files(qrels: str, ranking: str, index: "Index | None", share: float, *, 
 
 
 def _of_cases(source: str, by: str | None, index: "Index | None", share: float, *, keep_first: bool) -> _Source:
-    from dataclasses import replace
-
     from judges.case import Case
     from judges.datasets import read_records
     from judges.retrieval.labels import Label, labels_of
@@ -257,6 +307,41 @@ def _of_cases(source: str, by: str | None, index: "Index | None", share: float, 
         )
     found = _resolved(labels, rankings, index, share)
     return found if by is None else replace(found, slices=slices)
+
+
+def _of_verdicts(path: Path, judge: str | None, by: str | None, *, keep_first: bool) -> _Source:
+    from judges.engine.run import Run
+    from judges.retrieval.arrays import place_rankings
+    from judges.retrieval.bridge import judges_passages, qrels_from_verdicts
+    from judges.summary import slices_of
+
+    home = Run(path)
+    manifest = home.manifest()
+    there = [each for each in manifest.assignments if judges_passages(each.criterion) and judge in (None, each.judge)]
+    if not there:
+        whom = "" if judge is None else f" by `{printable(judge, 40)}`"
+        raise InputError(f"{path}: has no verdicts on passages{whom}; judge them with --criterion context_relevance")
+    if len(there) > 1:
+        names = ", ".join(f"{each.criterion.name} by {each.judge}" for each in there)
+        raise InputError(f"{path}: has verdicts of several judges on passages ({names}); name one with --judge")
+    [chosen] = there
+    slices: dict[str, list[str]] = {}
+
+    def judged() -> "Iterator[tuple[Case, list[Outcome]]]":
+        for row in home.rows(replace(manifest, assignments=(chosen,))):
+            if by is not None:
+                slices[row.case.id] = slices_of(row.case, by)
+            yield row.case, [judgement.outcome for _, judgement in row.judgements if judgement is not None]
+
+    found = qrels_from_verdicts(judged(), chosen.criterion.scale, chosen.threshold, keep_first=keep_first)
+    if not found.rankings:
+        raise InputError(f"{path}: has no verdict on a passage yet; see why with: judges show {path}")
+    return _Source(
+        place_rankings(found.qrels, found.rankings),
+        0,
+        slices=None if by is None else slices,
+        verdicts=_Verdicts(chosen.criterion.name, chosen.judge, chosen.threshold, found.left_out),
+    )
 
 
 def _id(value: object, where: str) -> str:
@@ -391,6 +476,7 @@ def _report(
             else [{"query": query, "document": name} for query, name in resolved.changed],
             "stale_queries": [] if resolved is None else list(resolved.emptied),
             "unchecked_texts": 0 if resolved is None else resolved.unchecked,
+            "verdicts": None if source.verdicts is None else source.verdicts.to_record(),
             "gain": gain,
             "strict": strict,
             "by": by,
@@ -416,11 +502,13 @@ def _report(
         return
     for query, each in zip(measured.queries, values, strict=False):
         for name, value in each.items():
-            data(f"{printable(query)}\t{name}\t{number(value, 4)}")
+            data(f"{printable(query)}\t{name}\t{number(value, 4)}" + ("" if source.verdicts is None else "\tverdicts"))
     if per_query:
         data()
-    _show(rows, by)
+    _show(rows, by, "metric" if source.verdicts is None else "by verdicts")
     data(f"queries: {len(measured.queries):,}")
+    if source.verdicts is not None:
+        _tell_of_verdicts(source.verdicts)
     if without_relevant:
         what = "counted as 0" if strict else "left out of all means but those of judged@k"
         note(f"{without_relevant:,} without a relevant document: {what}")
@@ -430,11 +518,22 @@ def _report(
         note(f"{source.without_qrels:,} of the ranking not in the qrels: left out")
     if resolved is not None:
         _note_stale(resolved)
-    if relevant and found == relevant:
+    if relevant and found == relevant and source.verdicts is None:
         note(
             f"careful: all {relevant:,} relevant documents were retrieved; if people labelled only what this retriever "
             "found, recall and what is built on it measure nothing"
         )
+
+
+def _tell_of_verdicts(verdicts: _Verdicts) -> None:
+    data(
+        f"relevant is what `{printable(verdicts.judge, 40)}` says of each retrieved passage ({verdicts.criterion} from "
+        f"{verdicts.threshold:g}), not what people say"
+    )
+    note("careful: what wasn't retrieved wasn't judged; recall is of the relevant passages among those retrieved")
+    if verdicts.left_out:
+        reasons = ", ".join(f"{printable(reason, 40)} {count:,}" for reason, count in sorted(verdicts.left_out.items()))
+        note(f"{counted(sum(verdicts.left_out.values()), 'case')} without a verdict left out: {reasons}")
 
 
 def _values(measured: "Measurements", *, strict: bool) -> list[dict[str, float | None]]:
@@ -487,11 +586,11 @@ def _check_ids(labels: "Labels", index: "Index", source: str, share: float, *, j
     data(f"{len(gone):,} of {counted(relevant, 'relevant label')} not in {printable(source, 200)}")
 
 
-def _show(rows: list[_Row], by: str | None) -> None:
+def _show(rows: list[_Row], by: str | None, name: str) -> None:
     head = [] if by is None else [Column(by)]
-    numbers = [Column(name, "right") for name in ("ceiling", "queries", "undefined")]
+    numbers = [Column(each, "right") for each in ("ceiling", "queries", "undefined")]
     table(
-        [*head, Column("metric"), Column("mean", "right"), *numbers],
+        [*head, Column(name), Column("mean", "right"), *numbers],
         (
             [
                 *([] if by is None else [row.slice or ""]),

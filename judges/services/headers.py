@@ -29,6 +29,8 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 def openai_limits(headers: Mapping[str, str]) -> Limits | None:
     """The limits that `x-ratelimit-*` headers state; None if there are none."""
+    if not any(name.startswith("x-ratelimit-") for name in headers):
+        return None
     found = {
         name: Limit(
             _whole(headers.get(f"x-ratelimit-limit-{name}")),
@@ -42,6 +44,8 @@ def openai_limits(headers: Mapping[str, str]) -> Limits | None:
 
 def anthropic_limits(headers: Mapping[str, str]) -> Limits | None:
     """The limits that `anthropic-ratelimit-*` headers state; None if there are none."""
+    if not any(name.startswith("anthropic-ratelimit-") for name in headers):
+        return None
     found: dict[str, Limit] = {}
     for name in ("requests", "tokens", "input-tokens", "output-tokens"):
         prefix = f"anthropic-ratelimit-{name}"

@@ -93,6 +93,9 @@ _NOT_STRICT = frozenset(
 )  # fmt: skip
 
 
+_HOLDS_SCHEMAS = frozenset({"properties", "anyOf", "$defs", "items"})
+
+
 def is_closed(schema: Mapping[str, Json]) -> bool:
     """Whether OpenAI's strict way takes the schema: an object, every object closed, every property required, and none
     of the words it doesn't know.
@@ -109,6 +112,8 @@ def _is_closed(schema: Json) -> bool:
     form: Mapping[str, Json] = schema
     if not _NOT_STRICT.isdisjoint(form):
         return False
+    if _HOLDS_SCHEMAS.isdisjoint(form) and form.get("type") != "object":
+        return True
     properties = cast("Mapping[str, Json]", form.get("properties") or {})
     if "properties" in form or form.get("type") == "object":
         required = cast("Sequence[str]", form.get("required") or ())

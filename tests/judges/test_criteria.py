@@ -6,9 +6,12 @@ from judges.criteria import (
     COMPLETENESS,
     CONTEXT_RECALL,
     CONTEXT_RELEVANCE,
+    CONTEXT_SUFFICIENCY,
     CORRECTNESS,
     CRITERIA,
     FAITHFULNESS,
+    HONEST_REFUSAL,
+    TONE,
 )
 from judges.criterion import Criterion, Unit
 
@@ -22,10 +25,13 @@ from judges.criterion import Criterion, Unit
         (COMPLETENESS, "completeness", Part.REFERENCES, Part.ANSWER, Unit.CLAIM),
         (CONTEXT_RELEVANCE, "context_relevance", Part.CONTEXTS, Part.QUESTION, Unit.CONTEXT),
         (CONTEXT_RECALL, "context_recall", Part.REFERENCES, Part.CONTEXTS, Unit.CLAIM),
+        (CONTEXT_SUFFICIENCY, "context_sufficiency", Part.CONTEXTS, Part.QUESTION, Unit.WHOLE),
+        (HONEST_REFUSAL, "honest_refusal", Part.ANSWER, None, Unit.WHOLE),
+        (TONE, "tone", Part.ANSWER, None, Unit.WHOLE),
     ],
 )
 def test_each_criterion_says_what_is_held_against_what(
-    criterion: Criterion, name: str, hypothesis: Part, premise: Part, unit: Unit
+    criterion: Criterion, name: str, hypothesis: Part, premise: Part | None, unit: Unit
 ) -> None:
     assert (criterion.name, criterion.hypothesis, criterion.premise, criterion.unit) == (
         name,

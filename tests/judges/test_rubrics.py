@@ -3,9 +3,20 @@ from pathlib import Path
 import pytest
 
 from judges.case import Part
+from judges.checks import (
+    Answered,
+    Category,
+    Check,
+    Language,
+    Length,
+    Phrases,
+    Refusal,
+    ValidJson,
+    WellFormed,
+)
 from judges.criterion import BINARY, Example, Level, Unit
 from judges.errors import InputError
-from judges.rubrics import read_rubric
+from judges.rubrics import Rubric, read_criterion, read_rubric, rubric_file, rubric_names
 
 TONE = """
 description = "Is the answer friendly and plain?"
@@ -32,7 +43,7 @@ rationale = "It sends the person away."
 def test_a_file_makes_a_criterion_named_after_it(tmp_path: Path) -> None:
     file = tmp_path / "tone.toml"
     file.write_text(TONE)
-    criterion = read_rubric(file)
+    criterion = read_criterion(file)
     assert (criterion.name, criterion.hypothesis, criterion.premise) == ("tone", Part.ANSWER, Part.QUESTION)
     assert criterion.parts == (Part.QUESTION, Part.HISTORY, Part.ANSWER)
     assert criterion.scale.levels[0] == Level("rude", 0.0, "It blames the person who asked.")
@@ -42,16 +53,14 @@ def test_a_file_makes_a_criterion_named_after_it(tmp_path: Path) -> None:
 def test_the_least_file_asks_yes_or_no_of_the_answer(tmp_path: Path) -> None:
     file = tmp_path / "polite.toml"
     file.write_text('description = "Is it polite?"')
-    criterion = read_rubric(file)
+    criterion = read_criterion(file)
     assert (criterion.name, criterion.scale, criterion.unit) == ("polite", BINARY, Unit.WHOLE)
 
 
 def test_a_pair_reads_both_answers(tmp_path: Path) -> None:
     file = tmp_path / "clearer.toml"
-    file.write_text(
-        'unit = "pair"\n[[levels]]\nlabel = "second"\nscore = 0\n[[levels]]\nlabel = "first"\nscore = 1\n'
-    )
-    assert Part.RIVAL in read_rubric(file).parts
+    file.write_text('unit = "pair"\n[[levels]]\nlabel = "second"\nscore = 0\n[[levels]]\nlabel = "first"\nscore = 1\n')
+    assert Part.RIVAL in read_criterion(file).parts
 
 
 @pytest.mark.parametrize(
@@ -64,13 +73,125 @@ def test_a_pair_reads_both_answers(tmp_path: Path) -> None:
         ('[[examples]]\nanswer = "x"\nverdict = "maybe"', "labelled `maybe`"),
         ('name = "a b"', "`a b` is no name"),
         ("name = ", "no TOML"),
+        ("checks = []", "the rubric is empty"),
+        ('include = ["a", "a"]', "`a` is there twice"),
+        ('[[checks]]\nkind = "json"', "`checks.0.name`: is missing"),
+        ('[[checks]]\nname = "a"\nkind = "jsn"', "check `a`: there is no kind `jsn`; there are answered, well_formed,"),
+        (
+            '[[checks]]\nname = "a"\nkind = "length"\nmax = 5',
+            "a check of kind `length` has no `max`; it has least, most, unit",
+        ),
+        ('[[checks]]\nname = "a"\nkind = "answered"\nmax = 5', "has no `max`; it has none"),
+        (
+            '[[checks]]\nname = "a"\nkind = "length"\nmost = "many"',
+            "check `a`: `most`: input should be a valid integer",
+        ),
+        ('[[checks]]\nname = "a"\nkind = "length"', "check `a`: a length needs `least` or `most`"),
+        ('[[checks]]\nname = "a"\nkind = "category"', "check `a`: `allowed`: is missing"),
+        ('[[checks]]\nname = "a"\nkind = "json"\nschema = "no.json"', "no.json: can't be read: No such file"),
+        ('[[checks]]\nname = "a"\nkind = "json"\nschema = "tone.toml"', "tone.toml: no JSON"),
+        ('[[checks]]\nname = "a"\nkind = "json"\nschema = 1', "`schema` is no text"),
+        ('[[criteria]]\nname = "a b"', "`a b` is no name"),
+        ('[[criteria]]\nname = "a"\n[[checks]]\nname = "a"\nkind = "answered"', "`a` is there twice"),
     ],
     ids=str,
 )
 def test_a_wrong_rubric_is_refused_in_one_line(tmp_path: Path, text: str, complaint: str) -> None:
     file = tmp_path / "tone.toml"
     file.write_text(text)
-    with pytest.raises(InputError, match="tone.toml") as caught:
+    with pytest.raises(InputError, match=r"tone\.toml") as caught:
         read_rubric(file)
     assert complaint in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_file_of_several_criteria_and_checks_is_a_rubric(tmp_path: Path) -> None:
+    (tmp_path / "schema.json").write_text('{"type": "object"}')
+    file = tmp_path / "support.toml"
+    file.write_text("""
+include = ["faithfulness"]
+[[criteria]]
+name = "plain_words"
+description = "Is the answer in plain words?"
+[[criteria.levels]]
+label = "no"
+score = 0
+[[criteria.levels]]
+label = "yes"
+score = 1
+[[checks]]
+name = "a"
+kind = "answered"
+[[checks]]
+name = "b"
+kind = "well_formed"
+[[checks]]
+name = "c"
+kind = "json"
+schema = "schema.json"
+fenced = true
+[[checks]]
+name = "d"
+kind = "category"
+allowed = ["x", "y"]
+match_case = false
+[[checks]]
+name = "e"
+kind = "phrases"
+required = ["x"]
+one_of = ["y", "z"]
+forbidden = ["w"]
+whole_words = false
+description = "Does it say x?"
+[[checks]]
+name = "f"
+kind = "length"
+least = 2
+most = 5
+unit = "sentences"
+[[checks]]
+name = "g"
+kind = "language"
+lang = "ca"
+[[checks]]
+name = "h"
+kind = "refusal"
+declared = ["No ho sé"]
+field = "meta.answerable"
+""")
+    rubric = read_rubric(file)
+    assert (rubric.name, rubric.include, [each.name for each in rubric.criteria]) == (
+        "support",
+        ("faithfulness",),
+        ["plain_words"],
+    )
+    assert rubric.checks == (
+        Check("a", Answered()),
+        Check("b", WellFormed()),
+        Check("c", ValidJson({"type": "object"}, fenced=True)),
+        Check("d", Category(("x", "y"), match_case=False)),
+        Check("e", Phrases(("x",), ("y", "z"), ("w",), whole_words=False), "Does it say x?"),
+        Check("f", Length(2, 5, "sentences")),
+        Check("g", Language("ca")),
+        Check("h", Refusal(("No ho sé",), "meta.answerable")),
+    )
+    with pytest.raises(InputError, match=r"support\.toml: is a rubric, not one criterion; give it with --rubric"):
+        read_criterion(file)
+
+
+def test_one_criterion_is_a_rubric_too(tmp_path: Path) -> None:
+    file = tmp_path / "tone.toml"
+    file.write_text(TONE)
+    assert read_rubric(file) == Rubric("tone", criteria=(read_criterion(file),))
+
+
+@pytest.mark.parametrize("name", rubric_names())
+def test_each_rubric_of_ours_is_named_as_its_file(name: str) -> None:
+    assert read_rubric(rubric_file(name)).name == name
+
+
+def test_rag9_asks_six_plain_things_and_three_of_a_judge() -> None:
+    rubric = read_rubric(rubric_file("rag9"))
+    assert len(rubric.checks) == 6
+    assert rubric.include == ("faithfulness", "answer_relevance", "source_use")
+    assert not rubric.criteria
