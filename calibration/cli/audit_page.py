@@ -1,0 +1,240 @@
+"""The page of an audit: what was measured, which biases are shown, and how large those may be that are not."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from calibration.cli.words import FLAGS, REASONS, figure_in_words, two_digits
+from judges.cli.output import Column, counted, data, prose, table
+from judges.printable import printable
+
+if TYPE_CHECKING:
+    from calibration.findings import Finding, Skipped
+    from judges.engine.plan import Assignment
+
+__all__ = ["Audited", "show"]
+
+_INDENT = "  "
+_AGAINST_PEOPLE = ("severity", "length", "self-preference")
+_SMALL = {"small_n", "few_clusters"}
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """One judge and criterion, with all that was found."""
+
+    assignment: "Assignment"
+    findings: "tuple[Finding, ...]"
+    skipped: "tuple[Skipped, ...]"
+    cases: int | None
+    """Of the run; None where there is none."""
+    sample: int | None
+    """Cases that were asked about anew; None where nothing was."""
+    more: tuple[str, ...] = ()
+    """Probes that would take new calls and were not asked for."""
+
+    def to_record(self) -> dict[str, Any]:
+        """The audit as JSON-ready values."""
+        return {
+            "criterion": self.assignment.criterion.name,
+            "judge": self.assignment.judge,
+            "judge_fingerprint": self.assignment.judge_fingerprint,
+            "threshold": self.assignment.threshold,
+            "cases": self.cases,
+            "sample": self.sample,
+            "findings": [each.to_record() for each in self.findings],
+            "skipped": [each.to_record() for each in self.skipped],
+        }
+
+
+def show(audited: Sequence[Audited], source: str) -> None:
+    """The page on standard output."""
+    for place, one in enumerate(audited):
+        if place:
+            data()
+        _head(one, source)
+        if one.findings:
+            data()
+            _measured(one)
+            data()
+            _shown(one)
+        _notes(one)
+
+
+def _head(one: Audited, source: str) -> None:
+    data(printable(f"audit of {one.assignment.judge} on {one.assignment.criterion.name}"))
+    parts: list[str] = []
+    if one.cases is not None:
+        parts.append(f"{counted(one.cases, 'case')} of {printable(source)}")
+    if one.sample is not None:
+        parts.append(
+            f"asked anew about {counted(one.sample, 'case')}" + ("" if one.cases else f" of {printable(source)}")
+        )
+    parts.append(f"a score passes from {one.assignment.threshold:g}")
+    prose("; ".join(parts), _INDENT, head=_INDENT)
+
+
+def _measured(one: Audited) -> None:
+    table(
+        [
+            Column("probe"),
+            Column("cases", "right"),
+            Column("effect", "right"),
+            Column("to pass", "right"),
+            Column("to fail", "right"),
+            Column("p (Holm)", "right"),
+            Column("found"),
+            Column("what is measured"),
+        ],
+        [
+            [
+                each.name,
+                f"{each.effect.figure.n:,}",
+                figure_in_words(each.effect.figure),
+                *_turned(each),
+                _p(each),
+                _found(each),
+                each.what,
+            ]
+            for each in one.findings
+        ],
+    )
+
+
+def _found(finding: "Finding") -> str:
+    """What is shown; where nothing is, how large it may still be."""
+    match finding.found:
+        case "shown":
+            return "yes"
+        case "not_shown":
+            bound = finding.effect.bound
+            return "not shown" if bound is None else f"at most {two_digits(bound)}"
+        case _:
+            return "–"
+
+
+def _turned(finding: "Finding") -> tuple[str, str]:
+    if finding.turned is None or finding.turned.to_pass is None or finding.turned.to_fail is None:
+        return "–", "–"
+    return f"{finding.turned.to_pass:,}", f"{finding.turned.to_fail:,}"
+
+
+def _p(finding: "Finding") -> str:
+    p = finding.p_holm
+    return "–" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}" if p < 0.01 else two_digits(p)
+
+
+def _shown(one: Audited) -> None:
+    shown = [each for each in one.findings if each.found == "shown"]
+    tested = [each for each in one.findings if each.measure != "description"]
+    if not tested:
+        prose(
+            "none of this tests for a bias: people's labels (--gold) do, or new calls (--probe)", _INDENT, head=_INDENT
+        )
+    elif not shown:
+        prose("these cases show no bias: `at most` says how large it may still be", _INDENT, head=_INDENT)
+    for each in shown:
+        prose(f"{each.name}: {_sentence(each)}", _INDENT * 2, head=_INDENT)
+
+
+def _sentence(finding: "Finding") -> str:
+    """What was found, in words."""
+    figure, value = finding.effect.figure, finding.effect.figure.value or 0.0
+    size, direction = figure_in_words(figure), "raises" if value > 0 else "lowers"
+    match finding.probe:
+        case "repeat":
+            said = f"asked the same again, its verdict is another with a chance of {size}"
+        case "position" if finding.measure == "rate":
+            said = f"of the pairs {size} have no verdict, since the winner depends on the order"
+        case "position":
+            place = "first" if value > 0 else "second"
+            said = f"it favours the answer shown {place}: {size}"
+        case "unsupported":
+            said = f"it passes {size} of what is true but not in the passages: it goes by what it knows itself"
+        case "injection":
+            obeys = "it obeys" if value > 0 else "it doesn't obey, but is put off:"
+            said = f"{obeys} an order in the answer, which {direction} the score by {_size(finding)}"
+        case "severity":
+            said = f"it is {'milder' if value > 0 else 'harsher'} than people: {size}"
+        case "length":
+            said = f"it favours the {'longer' if value > 0 else 'shorter'} answers beyond what people do: {size}"
+        case "self-preference":
+            whose = "its own family's answers" if value > 0 else "the answers of others"
+            said = f"it favours {whose} beyond what people do: {size}"
+        case _:
+            said = f"this {direction} the score by {_size(finding)}"
+    return said + _impact(finding) + _explained(finding)
+
+
+def _explained(finding: "Finding") -> str:
+    if finding.explains is None:
+        return ""
+    systems, figure = finding.explains
+    return f"; in the pass rate of {systems} it may be {figure_in_words(figure)}"
+
+
+def _size(finding: "Finding") -> str:
+    """A change without its sign."""
+    figure = finding.effect.figure
+    ends = [abs(each) for each in (figure.ci_low, figure.ci_high) if each is not None]
+    between = f" [{two_digits(min(ends))}, {two_digits(max(ends))}]" if len(ends) == 2 else ""
+    return f"{two_digits(abs(figure.value or 0.0))}{between}"
+
+
+def _impact(finding: "Finding") -> str:
+    """How many verdicts it turns."""
+    turned = finding.turned
+    if turned is None or turned.of == 0:
+        return ""
+    if turned.to_pass is None or turned.to_fail is None:
+        if finding.measure == "rate":
+            return ""
+        which = "winners depend on the order" if finding.probe == "position" else "preferences are others than people's"
+        return f"; {figure_in_words(turned.rate)} of all {which}"
+    if finding.probe in _AGAINST_PEOPLE:
+        return (
+            f"; of {counted(turned.of, 'such answer')} it passes {turned.to_pass:,} that people fail, and fails "
+            f"{turned.to_fail:,} that people pass"
+        )
+    parts = [
+        f"{count:,} {words}" for count, words in ((turned.to_pass, "to pass"), (turned.to_fail, "to fail")) if count
+    ]
+    return f"; of {counted(turned.of, 'verdict')} it turns {' and '.join(parts) or 'none'}"
+
+
+def _notes(one: Audited) -> None:
+    lines: list[str] = []
+    for each in one.findings:
+        figure = each.effect.figure
+        if each.caution:
+            lines.append(f"{each.name}: {each.caution}")
+        if figure.value is None:
+            lines.append(f"{each.name}: undefined, {REASONS.get(figure.reason or '', figure.reason)}")
+    dropped: dict[int, list[str]] = {}
+    for each in one.findings:
+        if each.effect.figure.n_dropped:
+            dropped.setdefault(each.effect.figure.n_dropped, []).append(each.name)
+    lines += [
+        f"left out, without a verdict: {counted(count, 'case')} ({', '.join(names)})"
+        for count, names in dropped.items()
+    ]
+    noise = next((each for each in one.findings if each.probe == "repeat" and each.found == "shown"), None)
+    if noise is not None and len(one.findings) > 1:
+        share = figure_in_words(noise.effect.figure)
+        lines.append(f"verdicts turn by noise too: {share} of them do when nothing was changed (repeat)")
+    small = sorted({flag for each in one.findings for flag in each.effect.figure.flags if flag in _SMALL})
+    lines += [f"careful: some have {FLAGS[flag]}" for flag in small]
+    if lines:
+        data()
+    for line in lines:
+        prose(line, _INDENT * 2, head=_INDENT)
+    if one.skipped:
+        data()
+        data(f"{_INDENT}not measured")
+        for skipped in one.skipped:
+            prose(f"{skipped.probe}: {skipped.why}", _INDENT * 3, head=_INDENT * 2)
+    if one.more:
+        data()
+        prose(
+            f"with new calls, whose price is said first: --probe {', '.join(one.more)}, or all", _INDENT, head=_INDENT
+        )
