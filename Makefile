@@ -1,5 +1,6 @@
-# make demo     score the example answers, offline            make test     all tests
-# make check    ruff, mypy, pyright, import contracts         make bench    benchmarks
+# make demo      score the example answers, offline           make test     all tests
+# make demo-rag  three ways to search, side by side           make bench    benchmarks
+# make check     ruff, mypy, pyright, import contracts
 
 PYTHON ?= python3
 VENV := .venv
@@ -11,14 +12,15 @@ endif
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench clean
+.PHONY: help demo demo-rag test check bench clean
 
 help:
-	@echo "make demo    score the example answers, offline"
-	@echo "make test    run all tests"
-	@echo "make check   ruff, mypy, pyright, import contracts"
-	@echo "make bench   run the benchmarks"
-	@echo "make clean   remove the environment"
+	@echo "make demo      score the example answers, offline"
+	@echo "make demo-rag  three ways to search the example's help pages, side by side, offline"
+	@echo "make test      run all tests"
+	@echo "make check     ruff, mypy, pyright, import contracts"
+	@echo "make bench     run the benchmarks"
+	@echo "make clean     remove the environment"
 
 demo: $(VENV)/installed
 	@$(BIN)/judges run judges/example/cases.jsonl --judge overlap \
@@ -30,6 +32,13 @@ demo: $(VENV)/installed
 	@echo "  $(BIN)/judges show runs/demo --by lang"
 	@echo "  $(BIN)/judges calibrate runs/demo --label gold.correctness \\"
 	@echo "      --gold judges/example/labels.jsonl"
+
+demo-rag: $(VENV)/installed
+	@$(BIN)/judges experiment judges/example/rag/plan.toml --out runs/demo-rag
+	@echo
+	@echo "What to try next: which part is to blame, and one question through it all"
+	@echo "  $(BIN)/judges diagnose runs/demo-rag/reranked"
+	@echo "  $(BIN)/judges show runs/demo-rag/reranked --case en-10"
 
 test: $(VENV)/installed-test
 	$(BIN)/python -m pytest

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from judges.engine.evaluate import evaluate, evaluate_sync
     from judges.engine.results import Results
     from judges.engine.run import Run
+    from judges.experiment.trial import evaluate_pipeline
     from judges.summary import SummaryRow, summarise, summarise_run
 
 __all__ = [
@@ -104,6 +105,7 @@ __all__ = [
     "Verdict",
     "check_judge",
     "evaluate",
+    "evaluate_pipeline",
     "evaluate_sync",
     "judge_named",
     "load",
@@ -118,6 +120,7 @@ _HOMES = {
     "TokenOverlapJudge": "judges.backends.overlap",
     "check_judge": "judges.conformance",
     "judge_named": "judges.config",
+    "evaluate_pipeline": "judges.experiment.trial",
     "load": "judges.datasets",
     "read_cases": "judges.datasets",
     "evaluate": "judges.engine.evaluate",

@@ -22,6 +22,7 @@ from typing import Literal, TypeAlias, cast, get_args
 import numpy as np
 
 from judges.case import Case
+from judges.checks import answerable
 from judges.claims import SentenceSplitter
 from judges.datasets.tiers import Tier
 from judges.engine.plan import Assignment, key_of
@@ -281,11 +282,9 @@ class Measures:
     def _answerable(self) -> Iterator[tuple[str, bool]]:
         """The cases that say whether they can be answered, by id."""
         for case in self.cases.values():
-            told, relevant = case.extra.get("answerable"), case.extra.get("relevant")
-            if isinstance(told, bool):
+            told = answerable(case)
+            if told is not None:
                 yield case.id, told
-            elif relevant is not None:
-                yield case.id, any(label.grade >= 1 for label in labels_of(relevant, self._where(case)))
 
 
 def _of_row(found: _Part) -> Measure:

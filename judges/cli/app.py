@@ -10,6 +10,8 @@ from typing import Annotated, TextIO
 import typer
 
 from judges.cli.cache import cache_app
+from judges.cli.diagnose import diagnose
+from judges.cli.experiment import experiment
 from judges.cli.gate import gate
 from judges.cli.options import command
 from judges.cli.output import Exit, ReaderLeftError, data, exit_code, note
@@ -54,6 +56,8 @@ app.command()(show)
 app.command()(export)
 app.command()(retrieval)
 app.command()(gate)
+app.command()(experiment)
+app.command()(diagnose)
 app.add_typer(cache_app, name="cache")
 
 

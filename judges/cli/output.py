@@ -8,13 +8,12 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import IntEnum
 from shutil import get_terminal_size
 from textwrap import wrap
 from time import monotonic
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self
 
 import orjson
 
@@ -22,6 +21,7 @@ from judges.engine.progress import Counts
 from judges.errors import BudgetReached, JudgesError, ServiceError, TooManyFailed
 from judges.figures import Figure
 from judges.printable import TURNS_TEXT, printable
+from judges.report.sections import Column
 from judges.usage import Usage
 
 if TYPE_CHECKING:
@@ -181,17 +181,6 @@ def money(dollars: float) -> str:
     if dollars >= 0.1 or dollars == 0:
         return f"${dollars:,.2f}"
     return f"${dollars:.2g}" if dollars >= 0.0001 else "less than $0.0001"
-
-
-Side: TypeAlias = Literal["left", "right"]
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of a table."""
-
-    head: str
-    side: Side = "left"
 
 
 def width() -> int:

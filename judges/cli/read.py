@@ -44,6 +44,9 @@ _SLICE_LENGTH = 32
 _NAME_WIDTH = 20
 _FIGURE_WIDTH = 20
 _NAMED = 5
+_SIDE_BY_SIDE = 3
+"""Criteria and judges that stand in columns; more of them in lines, where there is room for one."""
+_LINE_WIDTH = 130
 
 
 def show(
@@ -112,7 +115,10 @@ def print_summary(
     if by is not None and rows and all(row.slice == NO_SLICE for row in rows):
         note(f"no case has the field `{by}`")
     if by is None:
-        _show_side_by_side(rows)
+        if len(rows) > _SIDE_BY_SIDE and width() >= _LINE_WIDTH:
+            _show_lines(rows)
+        else:
+            _show_side_by_side(rows)
     else:
         _show_slices(rows, by)
     for line in _summary_notes(manifest, rows):
@@ -190,6 +196,37 @@ def _show_side_by_side(rows: "list[SummaryRow]") -> None:
             ([name, *(cell(row) for row in shown)] for name, cell in measures),
         )
         data()
+
+
+def _show_lines(rows: "list[SummaryRow]") -> None:
+    """A line a criterion and judge."""
+    judges = {row.judge for row in rows}
+    table(
+        [
+            Column("criterion"),
+            *([Column("judge")] if len(judges) > 1 else []),
+            *(Column(head, "right") for head in ("judged", "abstained", "failed")),
+            Column("mean score"),
+            Column("every claim passes"),
+            Column("claims", "right"),
+            Column("claims that pass"),
+        ],
+        (
+            [
+                row.criterion,
+                *([row.judge] if len(judges) > 1 else []),
+                f"{row.judged:,}",
+                f"{sum(row.abstained.values()):,}",
+                f"{sum(row.failed.values()):,}",
+                figure(row.mean),
+                figure(row.strict),
+                f"{row.claims.n:,}" if row.claims.n else "–",
+                figure(row.claims) if row.claims.n else "–",
+            ]
+            for row in rows
+        ),
+    )
+    data()
 
 
 def _show_slices(rows: "list[SummaryRow]", by: str) -> None:

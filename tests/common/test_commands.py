@@ -7,7 +7,22 @@ import pytest
 
 from support.command import ROOT, judges
 
-COMMANDS = ("run", "show", "export", "retrieval", "calibrate")
+COMMANDS = (
+    "run",
+    "plan",
+    "show",
+    "export",
+    "retrieval",
+    "gate",
+    "experiment",
+    "diagnose",
+    "audit",
+    "calibrate",
+    "compare",
+    "plan-labels",
+    "threshold",
+    "cache",
+)
 
 
 def test_the_help_lists_exactly_these_commands(tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from judges.rubrics import read_rubric
+from judges.settings import read_settings
 from support.command import EXAMPLE, ROOT, environment, judges
 from support.model_server import RunningServer
 
@@ -55,12 +57,42 @@ def test_there_are_examples_of_every_kind() -> None:
 def test_the_python_examples_run_one_after_the_other(checkout: Path, user: dict[str, str]) -> None:
     code = "\n".join(PYTHON)
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=checkout, env=user, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code],
+        cwd=checkout,
+        env={**user, "JUDGES_CACHE": str(checkout / "cache")},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     promised = re.findall(r"# -> (.*)$", code, re.MULTILINE)
     assert promised
     assert done.stdout.splitlines() == promised
+
+
+def test_the_tests_among_the_examples_pass(checkout: Path) -> None:
+    tests = [code for code in PYTHON if "def test_" in code]
+    assert tests
+    (checkout / "test_example.py").write_text("\n".join(tests), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "test_example.py"],
+        cwd=checkout,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("text", [text for kind, text in BLOCKS if kind == "toml"], ids=lambda text: text[:20])
+def test_the_files_of_settings_and_rubrics_are_such(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "example.toml"
+    file.write_text(text, encoding="utf-8")
+    if re.search(r"^\[(judges|services|prices|gates)\b", text, re.MULTILINE):
+        assert read_settings(file).judges
+    else:
+        assert read_rubric(file).criteria
 
 
 def commands(block: str) -> list[tuple[str, str]]:

@@ -124,12 +124,12 @@ BRIDGE = Case(
 UNFITTED = "; the threshold isn't fitted to this model"
 
 
-def test_it_is_a_judge_of_every_built_in_criterion_but_pairs() -> None:
+def test_it_is_a_judge_of_every_built_in_criterion_that_compares_two_texts() -> None:
     judge = EmbeddingJudge(Words(), "words")
     assert isinstance(judge, Judge)
     overlap = TokenOverlapJudge()
     for criterion in CRITERIA.values():
-        assert judge.supports(criterion) is overlap.supports(criterion) is (criterion.unit is not Unit.PAIR)
+        assert judge.supports(criterion) is overlap.supports(criterion) is (criterion.name not in WORDED)
 
 
 def test_it_keeps_the_promises_of_the_protocol() -> None:
@@ -406,7 +406,9 @@ CASES = st.builds(
     references=st.lists(TEXTS, max_size=3).map(tuple),
     lang=st.sampled_from([None, "en", "ca", "ja", "xx-Latn"]),
 )
-COMPARED = [criterion for criterion in CRITERIA.values() if criterion.unit is not Unit.PAIR]
+WORDED = {"preference", "context_sufficiency", "honest_refusal", "tone"}
+"""Criteria that ask for more than how well one text supports another: only a model can read what they ask."""
+COMPARED = [criterion for criterion in CRITERIA.values() if criterion.name not in WORDED]
 
 
 @given(case=CASES, criterion=st.sampled_from(COMPARED))

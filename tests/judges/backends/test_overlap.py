@@ -67,10 +67,12 @@ BRIDGE = Case(
 )
 
 
-COMPARED = [criterion for criterion in CRITERIA.values() if criterion.unit is not Unit.PAIR]
+WORDED = {"preference", "context_sufficiency", "honest_refusal", "tone"}
+"""Criteria that ask for more than how well one text supports another: only a model can read what they ask."""
+COMPARED = [criterion for criterion in CRITERIA.values() if criterion.name not in WORDED]
 
 
-def test_it_is_a_judge_of_every_built_in_criterion_but_those_of_pairs() -> None:
+def test_it_is_a_judge_of_every_built_in_criterion_that_compares_two_texts() -> None:
     judge = TokenOverlapJudge()
     assert isinstance(judge, Judge)
     assert [criterion for criterion in CRITERIA.values() if judge.supports(criterion)] == COMPARED
