@@ -33,10 +33,12 @@ def test_the_help_lists_exactly_these_commands(tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_option_has_its_help_and_the_readme_names_the_command(tmp_path: Path, command: str) -> None:
     shown = judges(command, "--help", folder=tmp_path, changes={"COLUMNS": "200"}).stdout
-    options = [line for line in shown.splitlines() if re.match(r"^\s+(-\w, )?--", line)]
+    lines = [*shown.splitlines(), ""]
+    options = [place for place, line in enumerate(lines) if re.match(r"^\s+(-\w, )?--", line)]
     assert options
-    for line in options:
-        assert re.search(r"\S\s{2,}\S", line.strip()), f"no help: {line}"
+    for place in options:  # behind the option, or below it where that is long
+        below = re.match(r"^\s{12,}\S", lines[place + 1])
+        assert re.search(r"\S\s{2,}\S", lines[place].strip()) or below, f"no help: {lines[place]}"
     assert f"judges {command}" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
