@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from calibration.cli.words import FLAGS, REASONS, figure_in_words, two_digits
+from calibration.words import FLAGS, REASONS, figure_in_words, two_digits
 from judges.cli.output import Column, counted, data, prose, table
 from judges.printable import printable
 
@@ -114,9 +114,10 @@ def _found(finding: "Finding") -> str:
 
 
 def _turned(finding: "Finding") -> tuple[str, str]:
-    if finding.turned is None or finding.turned.to_pass is None or finding.turned.to_fail is None:
+    made = finding.turned
+    if made is None or made.of == 0 or made.to_pass is None or made.to_fail is None:
         return "–", "–"
-    return f"{finding.turned.to_pass:,}", f"{finding.turned.to_fail:,}"
+    return f"{made.to_pass:,}", f"{made.to_fail:,}"
 
 
 def _p(finding: "Finding") -> str:
@@ -208,7 +209,7 @@ def _notes(one: Audited) -> None:
         figure = each.effect.figure
         if each.caution:
             lines.append(f"{each.name}: {each.caution}")
-        if figure.value is None:
+        if figure.value is None and not figure.n_dropped:
             lines.append(f"{each.name}: undefined, {REASONS.get(figure.reason or '', figure.reason)}")
     dropped: dict[int, list[str]] = {}
     for each in one.findings:

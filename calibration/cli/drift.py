@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from calibration.cli.audit import judge_batches, may_spend, price_of
-from calibration.cli.words import figure_in_words as shown
+from calibration.words import figure_in_words as shown
 from judges.cli.output import Column, Exit, counted, data, note, prose, table, write_json
 from judges.errors import InputError
 from judges.printable import printable

@@ -4,7 +4,7 @@ Each cause is planted in each of the topics. What goes wrong early shows in diff
 wasn't read, the answer is made up, declines, or follows another passage, in turn.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from judges import Case, Context, Criterion, Verdict
@@ -67,12 +67,12 @@ class _Scene:
         return self.number % count
 
 
-def planted_cases() -> list[Case]:
-    """The corpus. `planted` of a case names its cause and the part of the pipeline, `gold` what a judge who knows says."""
+def planted_cases(topics: Sequence[Topic] = TOPICS) -> list[Case]:
+    """The corpus. `planted` of a case names its cause and component, `gold` what a judge who knows says."""
     return [
         case
-        for number, topic in enumerate(TOPICS)
-        for case in _cases(_Scene(topic, number, tuple(TOPICS[(number + step) % len(TOPICS)] for step in range(1, 16))))
+        for number, topic in enumerate(topics)
+        for case in _cases(_Scene(topic, number, tuple(topics[(number + step) % len(topics)] for step in range(1, 16))))
     ]
 
 
@@ -91,7 +91,7 @@ def _case(
     question: str | None = None,
     reference: str | None = None,
     recall: bool = True,
-    **fields: Json,
+    fields: Mapping[str, Json] | None = None,
 ) -> Case:
     topic = scene.topic
     read = tuple(Context(each.text, each.doc_id, rank) for rank, each in enumerate(contexts, 1))
@@ -105,7 +105,7 @@ def _case(
         "source_use": answer.sources_good,
         "rests_on": None if answer.rests_on is None else names.index(answer.rests_on),
     }
-    extra: dict[str, Json] = {"retrieved": [*names], "relevant": [scene.gold], **fields}
+    extra: dict[str, Json] = {"retrieved": [*names], "relevant": [scene.gold], **(fields or {})}
     extra |= {"planted": {"cause": cause, "component": component}, "gold": gold, "topic": topic.name}
     return Case(
         f"{cause}-{topic.name}",
@@ -148,7 +148,15 @@ def _passing(scene: _Scene, cause: str, component: str) -> Case:
         reference = "The help centre does not say."
         asked = scene.topic.unanswerable
         return _case(
-            scene, cause, component, contexts, refusal, question=asked, reference=reference, recall=False, relevant=[]
+            scene,
+            cause,
+            component,
+            contexts,
+            refusal,
+            question=asked,
+            reference=reference,
+            recall=False,
+            fields={"relevant": []},
         )
     return _case(scene, cause, component, [scene.passage, scene.near_passage, scene.other(0)], _right(scene))
 
@@ -166,7 +174,7 @@ def _answered_unanswerable(scene: _Scene, cause: str, component: str) -> Case:
         question=scene.topic.unanswerable,
         reference=reference,
         recall=False,
-        relevant=[],
+        fields={"relevant": []},
     )
 
 
@@ -188,14 +196,15 @@ def _cut(scene: _Scene, cause: str, component: str) -> Case:
     retrieved: list[Json] = [*spans[: len(read)], *(each.doc_id for each in contexts[len(read) :])]
     needed: list[Json] = [{"doc": scene.topic.name, "start": start, "end": start + len(fact)}]
     answer = _without(scene, scene.near_passage)
-    return _case(scene, cause, component, contexts, answer, recall=False, retrieved=retrieved, relevant=needed)
+    return _case(
+        scene, cause, component, contexts, answer, recall=False, fields={"retrieved": retrieved, "relevant": needed}
+    )
 
 
 def _not_read(scene: _Scene, cause: str, component: str, **fields: Json) -> Case:
     contexts = [scene.near_passage, scene.other(0), scene.other(1)]
-    return _case(
-        scene, cause, component, contexts, _without(scene, scene.near_passage), recall=False, **fields
-    )  # fmt: skip
+    answer = _without(scene, scene.near_passage)
+    return _case(scene, cause, component, contexts, answer, recall=False, fields=fields)
 
 
 def _demoted(scene: _Scene, cause: str, component: str) -> Case:

@@ -1,0 +1,101 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from judges.diagnosis.rules import rules_text
+from support.command import EXAMPLE, judges
+
+QRELS = ("--qrels", EXAMPLE / "qrels.txt", "--complete")
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("home")
+    asked = [word for name in ("faithfulness", "answer_relevance", "correctness") for word in ("-c", name)]
+    judges("run", EXAMPLE / "cases.jsonl", "-j", "overlap", *asked, "--out", "demo", folder=folder)
+    return folder
+
+
+def diagnose(home: Path, *arguments: str | Path, code: int = 0) -> str:
+    done = judges("diagnose", *arguments, folder=home, code=code)
+    return done.stderr if code else done.stdout
+
+
+def test_the_page_names_causes_with_shares_and_where_to_act_first(home: Path) -> None:
+    shown = diagnose(home, "demo", *QRELS)
+    assert "of 44 cases fail" in shown
+    assert "retriever  what answers it was not retrieved" in shown
+    assert "act first on the generator" in shown
+    assert "can't be told in" in shown
+    assert "no spans of the documents are labelled" in shown
+
+
+def test_one_complaint_is_explained_in_plain_words(home: Path) -> None:
+    shown = diagnose(home, "demo", *QRELS, "--case", "en-11")
+    assert "to blame    retriever: what answers it was not retrieved" in shown
+    assert "since       en-backup-2 is not among the 3 passages read" in shown
+    assert "besides     generator: says what no passage says" in shown
+    assert "what to do  Search with other words" in shown
+    assert "It passes" in diagnose(home, "demo", *QRELS, "--case", "en-01")
+
+
+def test_json_is_one_document_of_it_all(home: Path) -> None:
+    found = json.loads(diagnose(home, "demo", *QRELS, "--by", "lang", "--json"))
+    assert len(found["per_case"]) == found["cases"] == 44
+    assert sum(each["cases"] for each in found["causes"]) + found["unexplained"]["cases"] == sum(
+        each["standing"] == "fails" for each in found["per_case"]
+    )
+    assert {each["value"] for each in found["slices"]} == {"en", "ca", "fr", "ro"}
+    one = json.loads(diagnose(home, "demo", *QRELS, "--case", "en-11", "--json"))
+    assert (one["cause"], one["component"]) == ("not_retrieved", "retriever")
+    assert {"cause", "holds", "facts"} == set(one["rules"][0])
+
+
+def test_slices_are_shown_with_what_the_mean_hides(home: Path) -> None:
+    shown = diagnose(home, "demo", *QRELS, "--by", "meta.question_type")
+    assert "unanswerable" in shown
+    assert "the mean of faithfulness, 0.57, hides meta.question_type unanswerable: 0.27" in shown
+    assert "no slice lies far below the rest" in diagnose(home, "demo", *QRELS, "--by", "lang")
+
+
+def test_a_declared_refusal_changes_what_fails(home: Path) -> None:
+    before, after = (
+        json.loads(diagnose(home, "demo", *QRELS, "--json", *more))["failing"]["value"]
+        for more in ((), ("--refusal", "I found nothing in the help centre"))
+    )
+    assert after < before
+
+
+def test_the_rules_are_printed_and_may_be_changed(home: Path) -> None:
+    printed = diagnose(home, "--rules")
+    assert printed == rules_text()
+    mine = printed.replace("what answers it was not retrieved", "the search engine missed it")
+    (home / "mine.toml").write_text(mine, encoding="utf-8")
+    assert "retriever  the search engine missed it" in diagnose(home, "demo", *QRELS, "--rules-file", "mine.toml")
+
+
+def test_without_labels_what_is_missing_is_said(home: Path) -> None:
+    shown = diagnose(home, "demo")
+    assert "nothing says which passages are relevant (`relevant`, or --qrels)" in shown
+    assert "retriever  what" not in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ((), "diagnose what?"),
+        (("nowhere",), "not a run"),
+        (("demo", "--case", "en-1"), "the run has no case `en-1`; near it: en-1"),
+        (("demo", "--complete"), "give --qrels"),
+        (("demo", "--judge", "nobody"), "has no judge `nobody`"),
+        (("demo", "--case", "en-01", "--by", "lang"), "give one of them"),
+        (("demo", "--span-share", "2"), "give a share above 0, at most 1"),
+        (("demo", "--rules-file", "none.toml"), "none.toml: can't be read"),
+        (("--rules", "--json"), "leave out --json"),
+    ],
+)
+def test_wrong_usage_is_refused_in_one_line(home: Path, arguments: tuple[str, ...], complaint: str) -> None:
+    said = diagnose(home, *arguments, code=2)
+    assert complaint in said
+    assert said.count("\n") == 1
