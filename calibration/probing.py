@@ -6,7 +6,7 @@ Which judgements it takes is known before the first one is made, so that a comma
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from heapq import nsmallest
 from math import isclose
 from statistics import fmean
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from calibration.findings import Finding, Skipped, Turned, effect_of_change, repeat_noise, turned
 from calibration.perturbations import PERTURBATIONS, Changed, Perturbation, stated_fact
 from calibration.statistics.probes import Effect, perturbation, position_bias
-from judges.backends.swapped import Swapped
+from judges.backends.swapped import Swapped, exchanged
 from judges.case import Case, Part
 from judges.criterion import Criterion, Unit
 from judges.engine.plan import Assignment, assign, key_of
@@ -138,7 +138,7 @@ class Probing:
 
     def _position(self, judgements: Judgements, bare: Assignment) -> Finding:
         ab = [_winner(judgements.verdict(key_of(case, bare, 0)), bare.criterion) for case in self.cases]
-        ba = [_winner(judgements.verdict(key_of(_exchanged(case), bare, 0)), bare.criterion) for case in self.cases]
+        ba = [_winner(judgements.verdict(key_of(exchanged(case), bare, 0)), bare.criterion) for case in self.cases]
         back = {"A": "B", "B": "A", "tie": "tie", None: None}
         found = position_bias(ab, [back[each] for each in ba], clusters=self._clusters(self.cases))
         return Finding(
@@ -244,7 +244,7 @@ def prepare(
         if criterion.unit is Unit.PAIR:
             inner = judge.inner if isinstance(judge, Swapped) else judge
             [bare] = assign([criterion], [inner])
-            batches.append(Batch(tuple(each for case in cases for each in (case, _exchanged(case))), bare, inner))
+            batches.append(Batch(tuple(each for case in cases for each in (case, exchanged(case))), bare, inner))
         else:
             skipped.append(Skipped("position", f"`{criterion.name}` judges one answer at a time, not pairs"))
     variants: list[_Variant] = []
@@ -293,10 +293,6 @@ def _changed(
 ) -> dict[str, Changed]:
     made = ((case.id, change(case, criterion)) for case in cases)
     return {name: changed for name, changed in made if changed is not None}
-
-
-def _exchanged(case: Case) -> Case:
-    return replace(case, answer=case.rival, rival=case.answer)
 
 
 def _winner(verdict: Verdict | None, criterion: Criterion) -> str | None:

@@ -226,7 +226,7 @@ class Connections:
         self._given_limits = ServiceSettings(
             requests_per_minute=requests_per_minute, tokens_per_minute=tokens_per_minute
         )
-        self._mode = mode
+        self._mode: CacheMode = mode
         self._folder = cache if cache is not None else self._settings.cache
         self._max_cost = max_cost
         self._accounts: dict[tuple[str, str, str], Account] = {}
@@ -409,11 +409,12 @@ class Connections:
 
     def _surroundings(self, endpoint: _Endpoint, identity: str) -> "_Surroundings":
         """What the calls of an endpoint share with others."""
+        mode: Literal["use", "refresh", "offline"] = "use" if self._mode == "none" else self._mode
         return {
             "identity": identity,
             "account": self._account(endpoint),
             "cache": self._cache(),
-            "mode": "use" if self._mode == "none" else self._mode,
+            "mode": mode,
             "prices": self._prices(endpoint),
             "budget": self._budget(),
         }

@@ -5,6 +5,7 @@ paraphrased, and is a floor that a model has to beat.
 """
 
 import asyncio
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -70,11 +71,11 @@ class TokenOverlapJudge:
     @property
     def fingerprint(self) -> str:
         """Everything scores depend on: our rules, Unicode's tables, the parameters, the splitter."""
-        return "overlap@1:" + fingerprint(self._ways())
+        return "overlap@2:" + fingerprint(self._ways())
 
     def describe(self, criterion: Criterion) -> dict[str, Json]:  # noqa: ARG002 - the same for each
         """What the fingerprint is made of, by name."""
-        return {"judge": "overlap@1", **self._ways()}
+        return {"judge": "overlap@2", **self._ways()}
 
     def _ways(self) -> dict[str, Json]:
         return {
@@ -131,7 +132,7 @@ class TokenOverlapJudge:
                 if number % _BREATH == 0:
                     await asyncio.sleep(0)  # an answer may be a book: Ctrl-C is to be heard
                 is_empty = False
-                tokens = tokenise(claim.text, lang)
+                tokens = tokenise(_CITATION.sub(" ", claim.text), lang)
                 if tokens.keys:
                     found = self._look(tokens, text.part, searched)
                     claims.append(
@@ -215,6 +216,8 @@ class TokenOverlapJudge:
         return _Found(overlap.score, _rationale(overlap, opposed=part is not Part.QUESTION), evidence)
 
 
+_CITATION = re.compile(r"\[\^?\d{1,3}(?:\s*[,;–-]\s*\^?\d{1,3})*\]")
+"""`[2]`, `[1, 3]`: a number that points to a passage, and none that it should hold."""
 _OPENING = 80
 """Characters of a passage that stand for it in a verdict."""
 _BREATH = 100

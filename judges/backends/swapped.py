@@ -12,7 +12,7 @@ from judges.service import ChatRequest
 from judges.together import together
 from judges.verdict import Abstained, Verdict
 
-__all__ = ["Swapped"]
+__all__ = ["Swapped", "exchanged"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Swapped:
         as_given, swapped = await together(
             [
                 self.inner.judge(case, criterion, replicate=replicate),
-                self.inner.judge(_exchanged(case), criterion, replicate=replicate),
+                self.inner.judge(exchanged(case), criterion, replicate=replicate),
             ]
         )
         if isinstance(as_given, Abstained) or isinstance(swapped, Abstained):
@@ -100,7 +100,7 @@ class Swapped:
         begin: Callable[..., list[ChatRequest]] | None = getattr(self.inner, "requests", None)
         if begin is None:
             return []
-        asked = [case, _exchanged(case)] if criterion.unit is Unit.PAIR else [case]
+        asked = [case, exchanged(case)] if criterion.unit is Unit.PAIR else [case]
         return [request for each in asked for request in begin(each, criterion, replicate=replicate)]
 
     async def aclose(self) -> None:
@@ -110,7 +110,8 @@ class Swapped:
             await close()
 
 
-def _exchanged(case: Case) -> Case:
+def exchanged(case: Case) -> Case:
+    """The case with its two answers in the other order."""
     return replace(case, answer=case.rival, rival=case.answer)
 
 

@@ -126,8 +126,13 @@ def connections_of(options: RunOptions) -> "Connections":
     from judges.settings import JudgeSettings, read_settings
 
     settings = read_settings(options.config)
-    modes: dict[CacheMode, bool] = {"none": options.no_cache, "refresh": options.refresh, "offline": options.offline}
-    mode: CacheMode = next((mode for mode, chosen in modes.items() if chosen), "use")
+    mode: CacheMode = "use"
+    if options.no_cache:
+        mode = "none"
+    elif options.refresh:
+        mode = "refresh"
+    elif options.offline:
+        mode = "offline"
     return Connections(
         settings,
         asked=JudgeSettings(

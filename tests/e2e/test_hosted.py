@@ -212,7 +212,7 @@ def test_a_budget_is_kept_and_the_run_goes_on_later(user: User, server: RunningS
 
 
 def test_a_budget_without_a_price_is_refused_before_anything_is_asked(user: User, server: RunningServer) -> None:
-    done = user.run("--max-cost", "1", code=2)
+    done = user.run("--max-cost", "1", "--base-url", server.openai, code=2)
     assert "the price of" in done.stderr
     assert server.requests() == 0
 

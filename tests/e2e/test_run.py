@@ -106,7 +106,7 @@ def test_a_part_that_no_case_has_is_pointed_out(tmp_path: Path) -> None:
         ((CASES, "--criterion", "faithfulness", "--judge", "overlp"), "did you mean `overlap`?"),
         ((CASES, "--criterion", "faithfulness", "--judge", "nothing_here:Judge"), "can't be imported"),
         ((CASES, *RUN, "--map", "question"), "should be OURS=THEIRS"),
-        ((CASES, *RUN, "--map", "id=a", "--map", "id=b"), "`id` is mapped twice"),
+        ((CASES, *RUN, "--map", "id=a", "--map", "id=b"), "`id` is given twice"),
         ((CASES, *RUN, "--map", "quastion=query"), "question"),
         ((CASES, *RUN, "--format", "xml"), "jsonl"),
         ((CASES, "--judge", "overlap"), "--criterion"),

@@ -382,3 +382,12 @@ def test_faithfulness_agrees_with_people_on_conversations_and_abstains_without_p
     assert 0.9 <= auroc(gold, scores) <= 0.96
     assert auroc(gold, scores) > auroc(gold, peer)
     assert 0.6 <= kappa(gold, [score >= judge.threshold for score in scores]) <= 0.75
+
+
+def test_a_citation_is_no_number_that_the_passage_should_hold() -> None:
+    contexts = (Context("The bridge opened in 1932."),)
+    plain = judged(Case("a", answer="The bridge opened in 1932.", contexts=contexts), FAITHFULNESS)
+    cited = judged(Case("a", answer="The bridge opened in 1932 [2][3, 4].", contexts=contexts), FAITHFULNESS)
+    assert isinstance(plain, Verdict)
+    assert isinstance(cited, Verdict)
+    assert cited.score == plain.score
