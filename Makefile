@@ -41,7 +41,7 @@ demo-rag: $(VENV)/installed
 	@echo "  $(BIN)/judges show runs/demo-rag/reranked --case en-10"
 
 test: $(VENV)/installed-test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 check: $(VENV)/installed-check
 	$(BIN)/ruff check
@@ -54,6 +54,10 @@ bench: $(VENV)/installed-test
 	$(BIN)/python benchmarks/imports.py
 	$(BIN)/python benchmarks/overlap.py
 	$(BIN)/python benchmarks/engine.py
+	$(BIN)/python benchmarks/cache.py
+	$(BIN)/python benchmarks/throttle.py
+	$(BIN)/python benchmarks/hosted.py --quick
+	$(BIN)/python benchmarks/gate_false_alarms.py
 
 clean:
 	rm -rf $(VENV)

@@ -36,7 +36,6 @@ It is TOML only. YAML would be a further dependency, and reads the labels `yes` 
 """
 
 import re
-import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -61,6 +60,7 @@ from judges.checks import (
 from judges.criterion import BINARY, Criterion, Example, Level, Scale, Unit
 from judges.errors import InputError
 from judges.fingerprint import Json
+from judges.toml import read_toml
 
 __all__ = ["Rubric", "read_criterion", "read_rubric", "rubric_file", "rubric_names"]
 
@@ -111,12 +111,7 @@ def read_rubric(path: Path) -> Rubric:
     Raises:
         InputError: It can't be read, or isn't a rubric.
     """
-    try:
-        found: dict[str, Any] = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: can't be read: {getattr(error, 'strerror', None) or 'it is no UTF-8'}") from error
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: no TOML: {error}") from None
+    found = read_toml(path)
     if not _LISTS & found.keys():
         single = _admitted(path, _Criterion, {"name": path.stem, **found})
         return Rubric(single.name, criteria=(_criterion(path, single),))

@@ -20,7 +20,6 @@
 Keys stay in here: nothing that is made from a key is shown, logged or stored.
 """
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -28,6 +27,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from judges.errors import InputError
+from judges.toml import read_toml
 
 __all__ = [
     "FILE_NAME",
@@ -155,16 +155,9 @@ def read_settings(path: str | Path | None = None) -> Settings:
         InputError: It can't be read, or holds something that isn't a setting.
     """
     place = Path(FILE_NAME if path is None else path)
-    try:
-        found = tomllib.loads(place.read_text("utf-8"))
-    except FileNotFoundError:
-        if path is None:
-            return Settings()
-        raise InputError(f"{place}: there is no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{place}: can't be read: {getattr(error, 'strerror', None) or 'it is no UTF-8'}") from error
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{place}: no TOML: {error}") from None
+    if path is None and not place.exists():
+        return Settings()
+    found = read_toml(place)
     try:
         return Settings.model_validate(found)
     except ValidationError as error:

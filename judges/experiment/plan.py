@@ -26,7 +26,6 @@ outputs = "outputs/last_week.jsonl"     # instead of a pipeline: records with id
 """
 
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -37,6 +36,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from judges.errors import InputError
 from judges.fingerprint import Json
 from judges.printable import printable
+from judges.toml import read_toml
 
 __all__ = ["CRITERIA", "KS", "Plan", "Variant", "read_plan"]
 
@@ -112,12 +112,7 @@ def read_plan(path: Path) -> Plan:
     Raises:
         InputError: It can't be read, or isn't a plan.
     """
-    try:
-        found: dict[str, Any] = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: can't be read: {getattr(error, 'strerror', None) or 'it is no UTF-8'}") from error
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: no TOML: {error}") from None
+    found = read_toml(path)
     try:
         plan = Plan.model_validate({**found, "path": path})
     except ValidationError as error:
