@@ -93,17 +93,27 @@ def calibrate(
     ] = None,
     max_cost: Annotated[float | None, typer.Option(min=0, help="Dollars that judging anchors again may cost.")] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask before anchors are judged again.")] = False,
+    html: Annotated[
+        Path | None, typer.Option(help="Write a page with pictures too: one HTML file that needs nothing else.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Hold a judge against human labels: may it be relied on, where does it fail, what is the true pass rate?"""
     from calibration.audit import audit
-    from calibration.cli.page import show_audit, show_overview
+    from calibration.cli.page import show_chapter, show_table
     from calibration.meaning import Scale
     from calibration.pairs import join
     from calibration.probabilities import parse_rule
     from calibration.sampling import design_path
+    from calibration.sections.audit import chapter_of, overview_of
     from judges.gate import Requirement
+    from judges.report.page import check_page, write_page
+    from judges.report.sections import Page
 
+    if html is not None:
+        if anchors is not None:
+            raise InputError("--html: what --anchors finds is shown as text or --json only; leave one of the two out")
+        check_page(html)
     requirements = [Requirement.parse(each) for each in require or []]
     cut_rule = parse_rule(rule)
     declared = None if scale is None else Scale.parse(scale)
@@ -134,6 +144,11 @@ def calibrate(
         for each in joined
     ]
     saved = [] if save is None else _save(save, audits, assignments)
+    chapters = [chapter_of(each, worst) for each in audits]
+    overview = overview_of(audits) if len(audits) > 1 else None
+    if html is not None:
+        lead = f"{run}, held against the labels " + ("beside it" if gold in (None, run) else f"of {gold}")
+        write_page(html, Page("How far to trust a judge", lead, tuple(chapters), overview))
     if cluster is not None and all(p.cluster == p.case_id for a in audits for p in a.pairs.pairs):
         note(f"`{cluster}` groups no cases: each is a group of its own")
     if json:
@@ -150,14 +165,16 @@ def calibrate(
             }
         )
     else:
-        if len(audits) > 1:
-            show_overview(audits)
-        for place, one in enumerate(audits):
-            if place or len(audits) > 1:
+        if overview is not None:
+            show_table(overview)
+        for place, chapter in enumerate(chapters):
+            if place or overview is not None:
                 data()
-            show_audit(one, worst)
+            show_chapter(chapter)
         if save is not None:
             _show_saved(save, saved)
+    if html is not None:
+        note(f"page: {printable(str(html))}")
     if requirements and _misses(audits, strict=strict):
         raise typer.Exit(Exit.GATE_FAILED)
 

@@ -54,12 +54,12 @@ TABS = b"id\tanswer\n1\tx\n2\ty\n"
         ("cases.v2.json", DOCUMENT, None),
         ("cases.csv", COMMAS, None),
         ("cases.tsv", TABS, None),
-        ("cases.jsonl.gz", gzip.compress(RECORDS), None),
-        ("cases.json.gz", gzip.compress(DOCUMENT), None),
-        ("cases.csv.GZ", gzip.compress(COMMAS), None),
+        ("cases.jsonl.gz", gzip.compress(RECORDS, mtime=0), None),
+        ("cases.json.gz", gzip.compress(DOCUMENT, mtime=0), None),
+        ("cases.csv.GZ", gzip.compress(COMMAS, mtime=0), None),
         ("cases", RECORDS, None),
         ("cases", DOCUMENT, None),
-        ("cases.gz", gzip.compress(RECORDS), None),
+        ("cases.gz", gzip.compress(RECORDS, mtime=0), None),
         ("cases.txt", COMMAS, "csv"),
         ("cases.json", RECORDS, "jsonl"),
     ],
@@ -131,14 +131,16 @@ def test_a_missing_file_a_directory_and_a_name_that_can_not_be_are_told(tmp_path
         ("cases.csv", b""),
         ("cases.csv", b"id,answer\r\n"),
         ("cases", b""),
-        ("cases.jsonl.gz", gzip.compress(b"")),
+        ("cases.jsonl.gz", gzip.compress(b"", mtime=0)),
     ],
 )
 def test_a_file_without_records_is_an_error(tmp_path: Path, name: str, data: bytes) -> None:
     assert trouble(read_cases(written(tmp_path, data, name))).endswith(f"{name}: is empty: it holds no records")
 
 
-@pytest.mark.parametrize("data", [RECORDS, gzip.compress(RECORDS)[:-12], gzip.compress(RECORDS)[:20] + b"\xff" * 40])
+@pytest.mark.parametrize(
+    "data", [RECORDS, gzip.compress(RECORDS, mtime=0)[:-12], gzip.compress(RECORDS, mtime=0)[:20] + b"\xff" * 40]
+)
 def test_a_broken_archive_is_told(tmp_path: Path, data: bytes) -> None:
     assert "cases.jsonl.gz: can't be read: " in trouble(read_cases(written(tmp_path, data, "cases.jsonl.gz")))
 
@@ -227,7 +229,7 @@ def test_importing_the_package_loads_none_of_the_libraries_it_reads_with() -> No
 
 @pytest.mark.parametrize("name", ["cases.jsonl", "cases.csv", "cases.jsonl.gz"])
 def test_a_file_is_closed_when_its_reader_goes_away(tmp_path: Path, name: str) -> None:
-    data = COMMAS if "csv" in name else gzip.compress(RECORDS) if "gz" in name else RECORDS
+    data = COMMAS if "csv" in name else gzip.compress(RECORDS, mtime=0) if "gz" in name else RECORDS
     file = written(tmp_path, data, name)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
