@@ -54,7 +54,8 @@ class Usage:
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> "Usage":
         """The usage that `to_record` wrote."""
-        return cls(**{**record, "models": tuple(record.get("models", ()))})
+        values: dict[str, Any] = {**record, "models": tuple(record.get("models", ()))}
+        return cls(**values)
 
 
 _SUMMED = tuple(each.name for each in fields(Usage) if each.name != "models")

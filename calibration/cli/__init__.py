@@ -1,1 +1,1 @@
-"""The commands that hold judges against people's labels. Each is mounted into the `judges` command by its entry point."""
+"""The commands that hold judges against people's labels, each mounted into the `judges` command by its entry point."""

@@ -122,7 +122,7 @@ def test_checks_alone_need_no_judge(tmp_path: Path) -> None:
         (("-c", "tone", "-j", "overlap"), "the judge `overlap` can't judge `tone`; choose another judge for it"),
         (("-c", "context_sufficiency", "-j", "overlap"), "can't judge `context_sufficiency`"),
         (("-r", "rag8", "-j", "overlap"), "no rubric is called `rag8`; known: rag9; your own: a .toml file"),
-        (("-r", "gone.toml", "-j", "overlap"), "gone.toml: can't be read"),
+        (("-r", "gone.toml", "-j", "overlap"), "gone.toml: there is no such file"),
         (("-r", "rag9", "-r", "other.toml", "-j", "overlap"), "two criteria are called `answered`"),
         (("-c", "other.toml", "-j", "overlap"), "is a rubric, not one criterion; give it with --rubric"),
     ],

@@ -9,10 +9,20 @@ from judges.criteria import ANSWER_RELEVANCE, FAITHFULNESS
 from judges.engine.plan import assign, key_of
 from judges.judge import Judge
 from judges.planning import Forecast, Known, forecast
-from judges.service import ChatReply, ChatRequest
+from judges.service import ChatReply, ChatRequest, EmbeddingRequest
+from judges.usage import Usage
 from support.builders import make_case, make_cases
 
-NOTHING_KNOWN = Known(is_cached=lambda judge, request: False, price=lambda judge, usage: None)
+
+def has_nothing(judge: str, request: ChatRequest | EmbeddingRequest) -> bool:
+    return False
+
+
+def knows_no_price(judge: str, usage: Usage) -> float | None:
+    return None
+
+
+NOTHING_KNOWN = Known(is_cached=has_nothing, price=knows_no_price)
 
 
 class NeverAsked:
@@ -40,7 +50,11 @@ def test_what_the_run_or_the_cache_has_is_not_paid_again() -> None:
     cases = make_cases(3)
     (assignment,) = assign([ANSWER_RELEVANCE], [judge])
     there = {bytes.fromhex(key_of(cases[0], assignment, 0))}
-    known = replace(NOTHING_KNOWN, is_cached=lambda judge, request: "question 1" in request.messages[0].text)  # type: ignore[union-attr]  # pyright: ignore
+
+    def has_one(judge: str, request: ChatRequest | EmbeddingRequest) -> bool:
+        return isinstance(request, ChatRequest) and "question 1" in request.messages[0].text
+
+    known = replace(NOTHING_KNOWN, is_cached=has_one)
     one = planned(cases, judge, known, there)
     assert (one.judgements, one.there, one.calls, one.cached, one.paid) == (3, 1, 2, 1, 1)
 
@@ -53,7 +67,11 @@ def test_cases_with_the_same_content_are_paid_once() -> None:
 
 def test_money_is_what_the_tokens_cost_and_unknown_without_a_price() -> None:
     judge = PromptedJudge(NeverAsked(), "m-1")
-    known = replace(NOTHING_KNOWN, price=lambda judge, usage: usage.input_tokens / 1000 + usage.output_tokens / 100)
+
+    def price(judge: str, usage: Usage) -> float:
+        return usage.input_tokens / 1000 + usage.output_tokens / 100
+
+    known = replace(NOTHING_KNOWN, price=price)
     one = planned(make_cases(2), judge, known)
     assert one.cost == pytest.approx(one.input_tokens / 1000 + one.output_tokens / 100)
     assert one.most_cost == pytest.approx(one.input_tokens / 1000 + one.most_output_tokens / 100)

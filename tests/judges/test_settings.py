@@ -67,7 +67,7 @@ def test_without_a_file_there_are_no_settings(tmp_path: Path, monkeypatch: pytes
 def test_a_wrong_setting_is_named_in_one_line(tmp_path: Path, text: str, complaint: str) -> None:
     file = tmp_path / "judges.toml"
     file.write_text(text)
-    with pytest.raises(InputError, match="judges.toml") as caught:
+    with pytest.raises(InputError, match=r"judges\.toml") as caught:
         read_settings(file)
     assert complaint in str(caught.value)
     assert "\n" not in str(caught.value)
