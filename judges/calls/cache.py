@@ -39,7 +39,6 @@ CREATE TABLE replies (
     used REAL NOT NULL,
     hits INTEGER NOT NULL DEFAULT 0
 );
-CREATE INDEX replies_used ON replies (used);
 """
 _READ = "SELECT reply, vector FROM replies WHERE key = ?"
 _WRITE = """

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from judges.fingerprint import Json
 from judges.service import ChatReply, ChatRequest, Finish
 from judges.services.chat import Body, HttpChat
-from judges.services.connection import CONNECT_SECONDS, CONNECTIONS, Address, Client, client_of
+from judges.services.connection import Address, Client, client_of
 from judges.services.failures import Asked, Problem
 from judges.services.headers import anthropic_limits
 from judges.services.structured import REPLY, Form, Traits, asks_for_json
@@ -48,19 +48,13 @@ class AnthropicChat(HttpChat):
         super().__init__(address, api_key, timeout_seconds, known=address.is_at("api.anthropic.com"))
 
     def make_client(self) -> Client:
-        """The SDK's client for the running event loop, on its aiohttp transport, its traces off."""
+        """A client for the running event loop, with the SDK's headers."""
         import anthropic
-        import httpx2
 
-        http = anthropic.DefaultAioHttpClient(
-            timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS),
-            limits=httpx2.Limits(max_connections=CONNECTIONS, keepalive_expiry=30.0),
-            follow_redirects=False,  # a key goes where the user sent it and nowhere else
-        )
         sdk = anthropic.AsyncAnthropic(
-            api_key=self._api_key or "none", base_url=self._address.url, http_client=http, open_telemetry=False
+            api_key=self._api_key or "none", base_url=self._address.url, open_telemetry=False
         )
-        return client_of(http, self._address, {**sdk.default_headers, **sdk.auth_headers}, sdk.close)
+        return client_of(self._address, {**sdk.default_headers, **sdk.auth_headers}, sdk.close)
 
     def first_traits(self) -> Traits:
         """All there is."""

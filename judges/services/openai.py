@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from judges.service import ChatReply, ChatRequest, Finish, TokenChoice
 from judges.services.chat import Body, HttpChat
-from judges.services.connection import CONNECT_SECONDS, CONNECTIONS, Address, Client, client_of
+from judges.services.connection import Address, Client, client_of
 from judges.services.failures import Asked, Problem
 from judges.services.headers import openai_limits
 from judges.services.structured import REPLY, Form, Traits, asks_for_json, is_closed
@@ -30,20 +30,14 @@ ALTERNATIVES = 8
 
 
 def openai_client(address: Address, api_key: str | None) -> Client:
-    """The SDK's client for the running event loop, on its aiohttp transport."""
-    import httpx2
+    """A client for the running event loop, with the SDK's headers."""
     import openai
 
-    http = openai.DefaultAioHttpClient(
-        timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS),
-        limits=httpx2.Limits(max_connections=CONNECTIONS, keepalive_expiry=30.0),
-        follow_redirects=False,  # a key goes where the user sent it and nowhere else
-    )
-    sdk = openai.AsyncOpenAI(api_key=api_key or "none", base_url=address.url, http_client=http)
+    sdk = openai.AsyncOpenAI(api_key=api_key or "none", base_url=address.url)
     key: dict[str, str] = sdk.auth_headers
     if api_key is None or address.is_at("azure.com"):
         key = {} if api_key is None else {"api-key": api_key}
-    return client_of(http, address, {**sdk.default_headers, **key}, sdk.close)
+    return client_of(address, {**sdk.default_headers, **key}, sdk.close)
 
 
 class OpenAIChat(HttpChat):
