@@ -331,6 +331,7 @@ class Connections:
         from judges.services.anthropic import AnthropicChat
         from judges.services.openai import OpenAIChat
 
+        _refuse_owned(name, asked)
         endpoint = self._endpoint(name, vendor, model, asked)
         self._flights = self._flights or Flights()
         chat = AnthropicChat if vendor == "anthropic" else OpenAIChat
@@ -399,6 +400,8 @@ class Connections:
         else:
             key_name = settings.api_key_env or key_name
             key = os.environ.get(key_name, "")
+            if settings.api_key_env and not key and self._mode != "offline":
+                raise InputError(f"judge `{name}`: its key should be in {key_name}, which the environment hasn't")
         if not key and base_url is None and self._mode != "offline":
             raise InputError(
                 f"judge `{name}`: there is no key; set {key_name} in the environment, or `api_key_env` under "
@@ -471,6 +474,26 @@ class Connections:
         if endpoint.vendor is _LOCAL:
             own[endpoint.model] = Price(0.0, 0.0)
         return PriceList(endpoint.provider, own)
+
+
+_OWNED = {
+    **dict.fromkeys(("max_tokens", "max_completion_tokens", "max_output_tokens"), "it is --max-tokens"),
+    **dict.fromkeys(("logprobs", "top_logprobs"), "it is --logprobs"),
+    **dict.fromkeys(("n", "best_of"), "it is --samples"),
+    **dict.fromkeys(("api_key", "api-key", "key", "token", "authorization"), "keys come from the environment"),
+    **dict.fromkeys(
+        ("model", "messages", "input", "system", "instructions", "prompt", "stream", "store"), "it is ours"
+    ),
+    **dict.fromkeys(("response_format", "text", "tools", "tool_choice", "output_config"), "it is ours"),
+}
+"""Parameters that a request has already, and what to do instead."""
+
+
+def _refuse_owned(name: str, asked: JudgeSettings) -> None:
+    for parameter in asked.parameters:
+        remedy = _OWNED.get(parameter.lower())
+        if remedy is not None:
+            raise InputError(f"judge `{name}`: `{parameter}` is no parameter to be given: {remedy}")
 
 
 class _Surroundings(TypedDict):

@@ -126,9 +126,7 @@ async def _behaviour(judge: Judge, criterion: Criterion, cases: list[Case], *, r
 
     async def outcome(case: Case) -> Outcome:
         try:
-            found = await outcome_of(
-                judge, case, criterion, replicate=0, is_ended=lambda: caller is not None and caller.cancelling() > 0
-            )
+            found = await outcome_of(judge, case, criterion, replicate=0, is_ended=is_ended)
         except JudgesError as error:
             found = Failed(type(error).__name__, str(error))
         if isinstance(found, Failed):

@@ -80,12 +80,21 @@ class ServiceError(JudgesError):
 
     disposition = Disposition.RECORD
 
-    def __init__(self, message: str, *, retry_after: float | None = None, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        retry_after: float | None = None,
+        limits: Limits | None = None,
+        may_be_billed: bool = False,
+    ) -> None:
         super().__init__(message)
         self.retry_after = retry_after
         """Seconds that the service asks to wait, if it does."""
         self.limits = limits
         """What the service's headers say of the account's limits."""
+        self.may_be_billed = may_be_billed
+        """Whether the service may have done the work and will be paid for it: its reply was lost on the way."""
 
 
 class RateLimited(ServiceError):

@@ -67,6 +67,10 @@ class Template:
         """Name, version and the start of the digest, for fingerprints: `faithfulness/1 3fa9…`."""
         return f"{self.name}/{self.version} {self.digest[:16]}"
 
+    def reads(self, name: str) -> bool:
+        """Whether the user's turn names this value. What it doesn't name need not be made ready."""
+        return name in _names(self._user)
+
     def system(self, values: Mapping[str, Any]) -> str:
         """The instructions.
 
@@ -169,6 +173,11 @@ def _check(source: str, path: Path) -> None:
         _compiled(source)
     except TemplateSyntaxError as error:
         raise InputError(f"prompt {path}: line {error.lineno} of its section: {error.message}") from error
+
+
+@lru_cache(maxsize=256)
+def _names(source: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", source))
 
 
 @lru_cache(maxsize=256)

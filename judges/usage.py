@@ -36,6 +36,8 @@ class Usage:
     """Dollars, of the calls whose price is known."""
     unpriced: int = 0
     """Paid calls whose price isn't known."""
+    unanswered: int = 0
+    """Attempts without a readable reply, which may have been billed: nothing of them is in the other numbers."""
     models: tuple[str, ...] = ()
     """The models that answered, as the service names them, sorted: what a moving name stood for."""
 

@@ -7,6 +7,7 @@
 It knows no vendor: it is given a service, and whatever surrounds the call (cache, retries, limits) is part of that.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, TypeVar
@@ -40,6 +41,8 @@ __all__ = ["PromptedJudge"]
 
 _RULES = 1
 """Version of what this module and its neighbours do around a prompt. Raise it with what may change a verdict."""
+_LONG_TEXT = 50_000
+"""Characters of a text that takes so long to take apart that it gets a thread of its own."""
 _MOST_ITEMS = 20
 """Claims or passages in one request."""
 _WHOLE_TOKENS = 2048
@@ -228,6 +231,8 @@ class PromptedJudge:
 
     async def _claims(self, case: Case, criterion: Criterion, text: str) -> tuple[Item, ...]:
         if self.claims == "sentences":
+            if len(text) > _LONG_TEXT:  # others have their turn meanwhile
+                return await asyncio.to_thread(self._sentences, case, text)
             return self._sentences(case, text)
         request = self._claims_request(case, criterion, text)
         claims = await ask(self.service, request, lambda reply: read_claims(reply.text))

@@ -131,7 +131,12 @@ def user_text(template: Template, case: Case, criterion: Criterion, items: Colle
     Templates of a criterion find each part by its name. Those for any rubric find the part that is judged as
     `hypothesis`, so that it is shown once and last.
     """
-    parts = {part: text for part, text in texts_of(case).items() if part in criterion.parts}
+    parts = {
+        part: text
+        for part, text in texts_of(case).items()
+        if part in criterion.parts
+        and (template.reads(part.value) or (part is criterion.hypothesis and template.reads("hypothesis")))
+    }
     if criterion.unit is Unit.CONTEXT or (items and not criterion.template):
         parts.pop(criterion.hypothesis, None)  # shown one by one
     fence = Fence([*parts.values(), *(item.text for item in items)])

@@ -44,7 +44,7 @@ class Budget:
                 self._wake()
                 raise BudgetReached(
                     f"the budget of {_dollars(self.max_cost)} is reached: {_dollars(self.spent)} are spent, and the "
-                    f"next call may cost up to {_dollars(most)}; run it again with a higher --max-cost to go on"
+                    f"next call may cost up to {_dollars(most)}; each start of the command has this budget"
                 )
             waiter = asyncio.get_running_loop().create_future()
             queue(waiter)

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Generic, TypeVar
 
-from judges.errors import ContextTooLong, Declined, Rejected
+from judges.errors import ContextTooLong, Declined, Rejected, Unavailable
 from judges.service import Service
 
 __all__ = ["Guarded"]
@@ -15,9 +15,9 @@ ReplyT = TypeVar("ReplyT", covariant=True)
 class Guarded(Generic[RequestT, ReplyT]):
     """Tells a bad request from a service that declines everything.
 
-    Until a first call has succeeded, a declined one waits for the others under way: if one of them succeeds, it was
-    this request alone; if none does, the service would refuse every request like it. A request that doesn't fit into
-    the model's window is always alone.
+    Until a first call has succeeded, one that was declined, or was in vain after all attempts, waits for the others
+    under way: if one of them succeeds, it was this request alone; if none does, the others would fare no better. A
+    request that doesn't fit into the model's window is always alone.
     """
 
     __slots__ = ("_inner", "_proven", "_under_way", "_waiting")
@@ -32,7 +32,7 @@ class Guarded(Generic[RequestT, ReplyT]):
         """The reply.
 
         Raises:
-            Rejected: The service declined this request and all others so far.
+            Rejected: The service declined this request and all others so far, or answered none of them.
         """
         before = self._proven
         if before:
@@ -43,7 +43,7 @@ class Guarded(Generic[RequestT, ReplyT]):
         except ContextTooLong:
             self._leave()
             raise
-        except Declined as error:
+        except (Declined, Unavailable) as error:
             self._leave()
             if not self._proven and self._under_way:
                 waiter = asyncio.get_running_loop().create_future()
@@ -51,7 +51,8 @@ class Guarded(Generic[RequestT, ReplyT]):
                 await waiter
             if self._proven:
                 raise
-            message = f"{error} (the first request was refused, so all would be)"
+            why = "the first request was refused, so all would be" if isinstance(error, Declined) else "as all so far"
+            message = f"{error} ({why})"
             raise Rejected(message, limits=error.limits) from error
         except BaseException:
             self._leave()

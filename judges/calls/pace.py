@@ -16,7 +16,7 @@ last known limit of Ha, Rhee and Xu 2008 (CUBIC).
 from bisect import bisect_left
 from math import inf
 
-__all__ = ["Pace"]
+__all__ = ["LONGEST_HEEDED", "Pace"]
 
 _FIRST_RATE = 20.0
 """Requests a second."""
@@ -45,8 +45,8 @@ _LATELY = 1.0
 """Seconds. A first guess that is too high is soon put right, one that is too low costs time."""
 _MORE_THAN_A_TURN = 3.0
 """Requests: an account whose room comes back evenly asks for a shorter wait."""
-_LONGEST_HEEDED = 60.0
-"""Seconds. A longer wait is for whoever made the call to judge: the others shall soon hear of it too."""
+LONGEST_HEEDED = 600.0
+"""Seconds. Who asks for a longer wait wants no more calls today: the run ends, and can go on later."""
 
 
 class Pace:
@@ -216,4 +216,4 @@ class Pace:
 
 def _wish(retry_after: float | None) -> float:
     """Seconds that a service asks to wait, if it says more than we know: 1 is any fraction of a second, rounded up."""
-    return 0.0 if retry_after is None or retry_after == 1.0 or retry_after > _LONGEST_HEEDED else retry_after
+    return 0.0 if retry_after is None or retry_after == 1.0 or retry_after > LONGEST_HEEDED else retry_after

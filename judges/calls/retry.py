@@ -3,6 +3,7 @@
 from random import Random
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from judges.calls.pace import LONGEST_HEEDED
 from judges.clock import Clock, RealClock
 from judges.errors import Disposition, RateLimited, Rejected, ServiceError
 from judges.service import Service
@@ -26,8 +27,8 @@ class Retried(Generic[RequestT, ReplyT]):
     up to a half by chance so that calls don't come back together.
 
     "Too many requests" is no failure of the call: it is repeated for as long as others get through. If nothing but this
-    comes back for `max_wait` seconds, or the service asks for a longer wait than that, it's the account's fault and
-    stops the run.
+    comes back for `max_wait` seconds, or the service asks to wait for more than ten minutes, it's the account's fault
+    and stops the run.
     """
 
     def __init__(
@@ -130,13 +131,13 @@ class _Patience:
     def after(self, error: ServiceError, now: float, last_success: float) -> float:
         """How long to wait after this failed attempt, unless it has `ended` all patience."""
         self.made += 1
-        since = self._began
+        wait = self._next_wait(error.retry_after)
         if isinstance(error, RateLimited):
-            since = max(since, last_success)
+            asked = error.retry_after or 0.0
+            self.ended = asked > LONGEST_HEEDED or now - max(self._began, last_success) > self._max_wait + asked
         else:
             self._failures += 1
-        wait = self._next_wait(error.retry_after)
-        self.ended = self._failures >= self._attempts or now + wait - since > self._max_wait
+            self.ended = self._failures >= self._attempts or now + wait - self._began > self._max_wait
         return wait
 
     def _next_wait(self, asked: float | None) -> float:
@@ -147,7 +148,7 @@ class _Patience:
 
     def nothing_but_refusals(self, error: RateLimited) -> str:
         """What to say of an account that lets nothing through."""
-        if error.retry_after is not None and error.retry_after > self._max_wait:
+        if error.retry_after is not None and error.retry_after > LONGEST_HEEDED:
             return f"{error} (it asks to wait {error.retry_after:,.0f} s: run the same command again then)"
         return (
             f"{error} (and nothing else for {self._max_wait:,.0f} s, in {self.made} attempts: "

@@ -3,9 +3,9 @@
     SingleFlight     equal requests in flight are one call
       Cached         what was paid for once is answered from the cache
         Guarded      a service that refuses the first requests stops the run
-          Metered    what a reply costs, and never more than the budget
-            Batched      (embeddings) requests that come close together go together
-              Retried        what may succeed later is tried again; whoever waits holds no slot
+          Batched      (embeddings) requests that come close together go together
+            Retried      what may succeed later is tried again; whoever waits holds no slot
+              Metered        what an attempt costs, and never more than the budget
                 Throttled        innermost: every attempt takes its turn, every refusal slows the account
                   the service
 
@@ -30,6 +30,7 @@ from judges.calls.tokens import Tokens, likely_tokens, most_tokens
 from judges.clock import Clock
 from judges.fingerprint import canonical
 from judges.service import ChatReply, ChatRequest, EmbeddingReply, EmbeddingRequest, ManyService, Service
+from judges.usage import NOTHING_USED, Usage
 
 __all__ = ["chat_stack", "embedding_stack"]
 
@@ -67,9 +68,9 @@ def chat_stack(
         clock: Tells the time and waits.
     """
     throttled = Throttled(service, account, likely=likely_tokens, used=of_one)
-    retried = Retried(throttled, attempts=attempts, max_wait=max_wait, clock=clock)
-    metered = Metered(retried, prices, budget=budget, most=most_tokens)
-    return _kept(metered, CHAT, identity, cache, mode, flights)
+    metered = Metered(throttled, prices, budget=budget, model=_model, most=most_tokens, used=_used)
+    retried = Retried(metered, attempts=attempts, max_wait=max_wait, clock=clock)
+    return _kept(retried, CHAT, identity, cache, mode, flights)
 
 
 def embedding_stack(
@@ -106,14 +107,14 @@ def embedding_stack(
         clock: Tells the time and waits.
     """
     throttled = Throttled(service, account, likely=_likely_of_all, used=of_all)
-    retried = Retried(throttled, attempts=attempts, max_wait=max_wait, clock=clock)
+    metered = Metered(throttled, prices, budget=budget, model=_model_of_all, most=_most_of_all, used=_used_by_all)
+    retried = Retried(metered, attempts=attempts, max_wait=max_wait, clock=clock)
     batched = Batched(retried, size=_size, group=_group, max_items=max_items, max_size=max_bytes, clock=clock)
-    metered = Metered(batched, prices, budget=budget, most=most_tokens)
-    return _kept(metered, EMBEDDING, identity, cache, mode, flights)
+    return _kept(batched, EMBEDDING, identity, cache, mode, flights)
 
 
 def _kept(
-    metered: Service[RequestT, ReplyT],
+    called: Service[RequestT, ReplyT],
     form: Form[ReplyT],
     identity: str,
     cache: Cache | None,
@@ -121,9 +122,29 @@ def _kept(
     flights: Flights[ReplyT] | None,
 ) -> Service[RequestT, ReplyT]:
     """Equal requests share even the look into the cache, so that a reply is written once."""
-    guarded = Guarded(metered)
+    guarded = Guarded(called)
     kept = guarded if cache is None else Cached(guarded, cache, form, identity=identity, mode=mode)
     return SingleFlight(kept, identity=identity, flights=flights)
+
+
+def _model(request: ChatRequest) -> str:
+    return request.model
+
+
+def _used(reply: ChatReply) -> tuple[str, Usage]:
+    return reply.model, reply.usage
+
+
+def _model_of_all(requests: Sequence[EmbeddingRequest]) -> str:
+    return requests[0].model
+
+
+def _most_of_all(requests: Sequence[EmbeddingRequest]) -> Usage:
+    return sum((most_tokens(request) for request in requests), NOTHING_USED)
+
+
+def _used_by_all(replies: Sequence[EmbeddingReply]) -> tuple[str, Usage]:
+    return replies[0].model, of_all(replies)[0]
 
 
 def _likely_of_all(requests: Sequence[EmbeddingRequest]) -> Tokens:

@@ -159,6 +159,8 @@ def usage_line(usage: Usage) -> str:
     """What calls of services used: `1,200 calls, 10% of them from the cache; 1.2M tokens read, 0.1M written; $0.84`."""
     asked = usage.calls + usage.hits
     parts = [counted(asked, "call") + (f", {usage.hits / asked:.0%} of them from the cache" if usage.hits else "")]
+    if usage.unanswered:
+        parts.append(f"{counted(usage.unanswered, 'attempt')} without a readable reply, which may have been billed too")
     if usage.calls:
         kept = usage.cache_read_tokens / usage.input_tokens if usage.input_tokens else 0
         from_cache = f" ({kept:.0%} of them ready in the service's prompt cache)" if kept else ""

@@ -213,7 +213,9 @@ def run(options: RunOptions) -> None:
         raise typer.Exit(exit_code(stopped))
     failed = sum(sum(row.failed.values()) for row in rows)
     if failed > options.max_failures * counts.total:
-        note(f"judges: {failed:,} of {counts.total:,} judgements failed; {_remedy(rows)}")
+        last = f"; the last one: {printable(counts.last_failure, 300)}" if counts.last_failure else ""
+        note(f"judges: {failed:,} of {counts.total:,} judgements failed{last}")
+        note(_remedy(rows))
         raise typer.Exit(Exit.TOO_MANY_FAILED)
 
 

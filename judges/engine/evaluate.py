@@ -119,9 +119,17 @@ async def judge_all(
         began = perf_counter()
         assignment = work.assignment
         with tallied() as tally:
-            outcome = await outcome_of(
-                judges[assignment.judge], work.case, assignment.criterion, replicate=work.replicate, is_ended=is_ended
-            )
+            try:
+                outcome = await outcome_of(
+                    judges[assignment.judge],
+                    work.case,
+                    assignment.criterion,
+                    replicate=work.replicate,
+                    is_ended=is_ended,
+                )
+            except BaseException:
+                count.usage += tally.usage  # paid for, though no judgement comes of it
+                raise
         return Judgement(
             case_id=work.case.id,
             criterion=assignment.criterion.name,
@@ -150,11 +158,12 @@ async def judge_all(
                 count.failed += 1
         if progress is not None:
             progress(count)
+        if isinstance(judgement.outcome, Failed):
+            count.last_failure = f"{judgement.outcome.error}: {judgement.outcome.message}"
         if isinstance(judgement.outcome, Failed) and count.made >= _ENOUGH and count.failed > max_failures * count.made:
-            failed = judgement.outcome
             raise TooManyFailed(
                 f"{count.failed:,} of {count.made:,} judgements failed, more than {max_failures:.0%}; "
-                f"the last one: {failed.error}: {failed.message}"
+                f"the last one: {count.last_failure}"
             )
 
     at_once = workers if workers is not None else max(getattr(each, "workers", WORKERS) for each in judges.values())

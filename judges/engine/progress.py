@@ -23,6 +23,8 @@ class Counts:
     repaired: bool = False
     """Whether the ledger's last line was torn and has been cut off."""
 
+    last_failure: str = ""
+    """Kind and message of the last failed judgement."""
     usage: Usage = NOTHING_USED
     """What the calls of services used, of the judgements made now."""
 

@@ -165,7 +165,7 @@ class Connection:
         except ClientError as error:
             raise self._broken(error, asked) from error
         except TimeoutError:
-            raise Unavailable(f"{asked}: no reply within {timeout_seconds:g} s") from None
+            raise Unavailable(f"{asked}: no reply within {timeout_seconds:g} s", may_be_billed=True) from None
         except OSError as error:
             raise self._broken(error, asked) from error
         self._reached = True
@@ -193,7 +193,7 @@ class Connection:
         if refused is None:
             last = causes[-1]
             reason = printable(str(last), 100) or type(last).__name__
-            return Unavailable(f"{asked}: the connection broke ({reason})")
+            return Unavailable(f"{asked}: the connection broke ({reason})", may_be_billed=True)
         if self._reached:
             return Unavailable(f"{asked}: no connection any more ({_reason(refused)})")
         where = f"nothing answers at {self._address.url} ({_reason(refused)})"

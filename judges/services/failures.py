@@ -116,7 +116,10 @@ def unreadable(asked: Asked, reply: HttpReply, limits: Limits | None, why: str |
         shown = redacted(printable(_plain(reply), 80), asked.key)
         why = f"{kind}: {shown}" if shown else f"{kind}, empty"
     return Unavailable(
-        f"{asked}: the reply can't be read ({why})", retry_after=retry_after(reply.headers), limits=limits
+        f"{asked}: the reply can't be read ({why})",
+        retry_after=retry_after(reply.headers),
+        limits=limits,
+        may_be_billed=True,
     )
 
 

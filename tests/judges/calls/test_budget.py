@@ -42,7 +42,7 @@ def test_the_message_says_what_is_spent_what_is_allowed_and_how_to_go_on() -> No
         budget = Budget(5.0)
         await budget.reserve(4.98)
         budget.settle(4.98, 4.9712)
-        with pytest.raises(BudgetReached, match=r"\$5\.00 is reached: \$4\.97 are spent.*up to \$0\.0500.*--max-cost"):
+        with pytest.raises(BudgetReached, match=r"\$5\.00 is reached: \$4\.97 are spent.*up to \$0\.0500.*each start"):
             await budget.reserve(0.05)
 
     asyncio.run(run())

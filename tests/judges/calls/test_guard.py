@@ -54,14 +54,14 @@ def test_a_request_that_is_too_long_never_speaks_for_the_others() -> None:
         asyncio.run(Guarded(Answering(lambda _: ContextTooLong("9,000 tokens")))(chat()))
 
 
-def test_other_errors_of_first_calls_let_the_declined_ones_go() -> None:
+def test_first_calls_that_are_all_in_vain_stop_the_run() -> None:
     async def run() -> None:
         def answer(request: ChatRequest) -> BaseException:
             return Declined("no") if request.messages[0].text == "a" else Unavailable("gone")
 
         guarded = Guarded(Answering(answer, lambda: asyncio.sleep(0)))
         outcomes = await asyncio.gather(guarded(chat("a")), guarded(chat("b")), return_exceptions=True)
-        assert [type(outcome) for outcome in outcomes] == [Rejected, Unavailable]
+        assert [type(outcome) for outcome in outcomes] == [Rejected, Rejected]
 
     asyncio.run(run())
 

@@ -17,7 +17,14 @@ PRICES = PriceList(None, {"m": Price(1_000_000, 2_000_000)})  # a dollar a token
 def metered(
     service: Answering, prices: PriceList = PRICES, budget: Budget | None = None
 ) -> Metered[ChatRequest, ChatReply]:
-    return Metered(service, prices, budget=budget, most=most_tokens)
+    return Metered(
+        service,
+        prices,
+        budget=budget,
+        model=lambda request: request.model,
+        most=most_tokens,
+        used=lambda reply: (reply.model, reply.usage),
+    )
 
 
 def test_a_reply_is_counted_with_its_tokens_and_its_cost() -> None:
@@ -46,6 +53,17 @@ def test_a_failed_call_is_not_counted_and_leaves_the_budget_as_it_was() -> None:
         asyncio.run(metered(Answering(lambda _: Unavailable("gone")), budget=budget)(chat()))
     assert tally.usage == Usage()
     assert budget.spent == 0
+
+
+def test_an_attempt_that_may_have_been_billed_is_taken_for_as_dear_as_it_can_be() -> None:
+    most = most_tokens(chat(max_tokens=5))
+    worst = most.input_tokens + 2.0 * most.output_tokens
+    budget = Budget(10_000.0)
+    lost = Unavailable("cut off", may_be_billed=True)
+    with tallied() as tally, pytest.raises(Unavailable):
+        asyncio.run(metered(Answering(lambda _: lost), budget=budget)(chat(max_tokens=5)))
+    assert tally.usage == Usage(unanswered=1)
+    assert budget.spent == worst
 
 
 def test_no_call_is_made_that_could_pass_the_budget() -> None:

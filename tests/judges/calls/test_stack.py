@@ -117,7 +117,7 @@ def test_texts_go_out_together_and_each_is_paid_and_stored_once() -> None:
             assert [reply.vector for reply in replies] == [b"a", b"b", b"c", b"a", b"b"]
             await asyncio.gather(*(stack(text(word)) for word in "abcd"))
         assert service.asked == [["a", "b", "c"], ["d"]]
-        assert (tally.usage.calls, tally.usage.hits, tally.usage.input_tokens) == (4, 5, 12)
+        assert (tally.usage.calls, tally.usage.hits, tally.usage.input_tokens) == (2, 5, 12)
 
     run_virtually(run())
 
