@@ -104,7 +104,7 @@ def client_of(address: Address, headers: Mapping[str, object], close: Callable[[
         headers={name: value for name, value in headers.items() if isinstance(value, str)},
         cookie_jar=aiohttp.DummyCookieJar(),
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
-        trust_env=True,  # proxies
+        proxy=_proxy(address),
     )
     urls: dict[str, URL] = {}
 
@@ -123,6 +123,13 @@ def client_of(address: Address, headers: Mapping[str, object], close: Callable[[
         await close()
 
     return Client(post, close_both)
+
+
+def _proxy(address: Address) -> str | None:
+    """The proxy that the environment names for an address. Looked up once: aiohttp would for each call."""
+    from urllib.request import getproxies, proxy_bypass
+
+    return None if proxy_bypass(address.host) else getproxies().get(urlsplit(address.url).scheme)
 
 
 class Connection:
