@@ -142,7 +142,7 @@ class RunOptions:
     tpm: Annotated[int | None, typer.Option(min=1, help="Tokens a minute, where the service doesn't say.")] = None
     cache: Annotated[Path | None, typer.Option(help="Folder of the cache.")] = None
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cache.")] = False
-    refresh: Annotated[bool, typer.Option("--refresh", help="Ask again, and replace what the cache has.")] = False
+    refresh: Annotated[bool, typer.Option("--refresh", help="Ask past the cache for what the run lacks.")] = False
     offline: Annotated[bool, typer.Option("--offline", help="Only the cache may answer: nothing is sent anywhere.")] = (
         False
     )
