@@ -12,7 +12,7 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from calibration.answers import answers_in_run
-from calibration.sampling import group_of
+from calibration.labels import group_of
 from calibration.saved import Calibration, Way, calibration_from, read_calibrations
 from calibration.statistics.prevalence import Selection, true_pass_rate
 from calibration.statistics.spread import Shift, shift_of

@@ -13,16 +13,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from judges.case import Case
 from judges.datasets import read_records
 from judges.errors import InputError
 from judges.fields import MISSING, find
 from judges.printable import printable
 
-__all__ = ["CaseLabels", "Labels", "label_text", "labelled_criteria", "read_labels"]
+__all__ = ["CaseLabels", "Labels", "group_of", "label_text", "labelled_criteria", "read_labels"]
 
 _IDS = ("id", "case_id", "case")
 _LONG = ("criterion", "label")
 _GOLD, _HUMAN = "gold.", "human."
+
+
+def group_of(case: Case, field: str) -> str | None:
+    """The group that a field of the case names; None where the case lacks it."""
+    found = case.find(field)
+    return str(found) if isinstance(found, str | int | float) else None
 
 
 @dataclass(frozen=True, slots=True)

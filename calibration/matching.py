@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Literal, TypeAlias
 
 from calibration.answers import Answer, answers_in_run
-from calibration.sampling import group_of
+from calibration.labels import group_of
 from judges.case import Case, Part
 from judges.engine.plan import Assignment
 from judges.engine.run import Manifest, Run

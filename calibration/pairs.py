@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from calibration.answers import Answer, Answers, Subject
-from calibration.labels import Labels
+from calibration.labels import Labels, group_of
 from calibration.meaning import FAIL, PASS, Gold, Meaning
 from calibration.plain import length_of, overlap_of
 from judges.case import Case
@@ -147,8 +147,7 @@ class _Joined:
         asked = self.question
         named = asked.labels.clusters.get(case.id)
         if named is None and asked.cluster is not None:
-            found = case.find(asked.cluster)
-            named = str(found) if isinstance(found, str | int | float) else None
+            named = group_of(case, asked.cluster)
         return case.id if named is None else named
 
     def result(self, source: str) -> Pairs:

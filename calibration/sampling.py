@@ -29,6 +29,7 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from calibration.answers import Answer, answers_in_run
+from calibration.labels import group_of
 from calibration.statistics.prevalence import (
     POPULATION,
     VALID,
@@ -55,7 +56,6 @@ __all__ = [
     "design_path",
     "draw",
     "frame_of",
-    "group_of",
     "pick",
     "read_design",
     "write_sample",
@@ -133,12 +133,6 @@ def frame_of(
         raise InputError(f"{run.path}: no case has a verdict to hold labels against ({why}); judge the cases first")
     cut = assignment.threshold if threshold is None else threshold
     return Frame(str(run.path), assignment, cut, found, groups, dict(sorted(left_out.items())))
-
-
-def group_of(case: Case, field: str) -> str | None:
-    """The group that a field of the case names; None where the case lacks it."""
-    found = case.find(field)
-    return str(found) if isinstance(found, str | int | float) else None
 
 
 # The design

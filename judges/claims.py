@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-__all__ = ["Claim", "ClaimSplitter", "SentenceSplitter", "Skipped", "Split"]
+__all__ = ["Claim", "ClaimSplitter", "SentenceSplitter", "Skipped", "Split", "refusal_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +116,24 @@ class SentenceSplitter:
         plain = _plain(text)
         spans = [span for block in _blocks(plain) for span in _spans(block, code)]
         return _assemble(text, spans)
+
+
+def refusal_of(answer: str, lang: str | None, declared: Sequence[str]) -> str | None:
+    """What an answer says in place of an answer; None where it answers.
+
+    Args:
+        answer: The answer.
+        lang: Its language, as a BCP 47 tag.
+        declared: What the application says when it declines, as `bare` makes it.
+
+    Returns:
+        The declared refusal that it holds; else all of it, where it claims nothing.
+    """
+    said = bare(answer)
+    found = next((refusal for refusal in declared if refusal in said), None)
+    if found is not None:
+        return found
+    return None if SentenceSplitter().split(answer, lang).claims else answer
 
 
 class _Span(NamedTuple):

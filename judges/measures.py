@@ -23,7 +23,7 @@ import numpy as np
 
 from judges.case import Case
 from judges.checks import answerable
-from judges.claims import SentenceSplitter
+from judges.claims import refusal_of
 from judges.datasets.tiers import Tier
 from judges.engine.plan import Assignment, key_of
 from judges.engine.run import Run
@@ -270,13 +270,9 @@ class Measures:
                 f"{self.run.path}: `{name}` needs cases that say whether they can be answered: `relevant`, a list that "
                 "is empty where nothing is, or `answerable`, true or false"
             )
-        splitter, wanted = SentenceSplitter(), name == "refused_answerable"
+        wanted = name == "refused_answerable"
         chosen = [self.cases[each] for each, answerable in known.items() if answerable is wanted]
-        answered = 0
-        for case in chosen:
-            said = bare(case.answer or "")
-            declared = any(refusal in said for refusal in self._refusals)
-            answered += not declared and bool(splitter.split(case.answer or "", case.lang).claims)
+        answered = sum(refusal_of(case.answer or "", case.lang, self._refusals) is None for case in chosen)
         return _counted(len(chosen) - answered if wanted else answered, len(chosen))
 
     def _answerable(self) -> Iterator[tuple[str, bool]]:

@@ -7,14 +7,13 @@ from statistics import fmean
 
 from judges.case import Case
 from judges.checks import answerable
-from judges.claims import SentenceSplitter
+from judges.claims import refusal_of
 from judges.criterion import Criterion, Unit
 from judges.diagnosis.retrieved import Need, Retrieved
 from judges.diagnosis.rules import Rules
 from judges.engine.plan import Assignment
 from judges.errors import InputError
 from judges.fields import MISSING
-from judges.phrases import bare
 from judges.printable import printable
 from judges.retrieval.bridge import judges_passages, qrels_from_verdicts
 from judges.retrieval.metrics import Metric, measure
@@ -26,7 +25,6 @@ __all__ = ["OWN_NAMES", "Fact", "Facts", "Opinion"]
 OWN_NAMES = frozenset({"answerable", "refused", "found", "ranked", "high_before", "cut", "misled", "cites_relevant"})
 """The names that are neither of a criterion nor of a metric."""
 
-_SPLITTER = SentenceSplitter()
 _CITED = re.compile(r"\[([^\[\]\n]{1,80})\]")
 _SHOWN = 90
 _NAMED = 5
@@ -140,13 +138,11 @@ class Facts:
             told = self._label(name)
             if told.value:
                 return Fact("refused", value, told.why)
-        said = bare(answer)
-        declared = next((refusal for refusal in self.refusals if refusal in said), None)
-        if declared is not None:
-            return Fact("refused", True, f"the answer declines: “{printable(declared, _SHOWN)}”")
-        if not _SPLITTER.split(answer, self.case.lang).claims:
-            return Fact("refused", True, f"the answer claims nothing: “{printable(answer, _SHOWN)}”")
-        return Fact("refused", False, f"it was answered: “{printable(answer, _SHOWN)}”")
+        said = refusal_of(answer, self.case.lang, self.refusals)
+        if said is None:
+            return Fact("refused", False, f"it was answered: “{printable(answer, _SHOWN)}”")
+        how = "declines" if said in self.refusals else "claims nothing"
+        return Fact("refused", True, f"the answer {how}: “{printable(said, _SHOWN)}”")
 
     # The retrieval
 

@@ -1,6 +1,6 @@
-"""One endpoint, as an SDK reaches it: a client for each event loop, our own time-out, and every reply as it came.
+"""One endpoint: a client for each event loop, our own time-out, and every reply as it came.
 
-The SDK brings key, headers and transport; what a status means is for `judges.services.failures` to say.
+The SDK brings the headers, aiohttp the transport; what a status means is for `judges.services.failures` to say.
 """
 
 import asyncio
