@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-__all__ = ["Json", "canonical", "fingerprint"]
+__all__ = ["Json", "canonical", "digest", "fingerprint"]
 
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
 
@@ -32,3 +32,8 @@ def fingerprint(value: Json) -> str:
         ValueError: A number is NaN or infinite.
     """
     return hashlib.sha256(canonical(value)).hexdigest()[:32]
+
+
+def digest(text: str) -> str:
+    """32 hexadecimal digits (128 bits) that stand for a text."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]

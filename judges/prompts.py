@@ -34,7 +34,7 @@ __all__ = [
     "numbered",
     "prompt_root",
     "read_template",
-    "texts_of",
+    "text_of",
 ]
 
 _PARTS = re.compile(
@@ -245,16 +245,23 @@ class Fence:
         return f"<{tag}{attributes}>\n{clean(text)}\n</{tag}>"
 
 
-def texts_of(case: Case) -> dict[Part, str]:
-    """All text of each part, as it goes into a fence's code."""
-    return {
-        Part.QUESTION: case.question or "",
-        Part.HISTORY: "\n".join(f"{turn.role}: {turn.text}" for turn in case.history),
-        Part.ANSWER: case.answer or "",
-        Part.RIVAL: case.rival or "",
-        Part.CONTEXTS: "\n".join(context.text for context in case.contexts),
-        Part.REFERENCES: "\n".join(case.references),
-    }
+def text_of(case: Case, part: Part) -> str:
+    """All text of a part, as it goes into a fence's code; nothing of a part that no prompt shows."""
+    match part:
+        case Part.QUESTION:
+            return case.question or ""
+        case Part.HISTORY:
+            return "\n".join([f"{turn.role}: {turn.text}" for turn in case.history])
+        case Part.ANSWER:
+            return case.answer or ""
+        case Part.RIVAL:
+            return case.rival or ""
+        case Part.CONTEXTS:
+            return "\n".join([context.text for context in case.contexts])
+        case Part.REFERENCES:
+            return "\n".join(case.references)
+        case Part.EXTRA:
+            return ""
 
 
 def fenced_parts(case: Case, parts: Mapping[Part, str], fence: Fence) -> dict[str, Any]:
@@ -262,7 +269,7 @@ def fenced_parts(case: Case, parts: Mapping[Part, str], fence: Fence) -> dict[st
 
     Args:
         case: Where they are from.
-        parts: Those to be shown, with their text: from `texts_of`.
+        parts: Those to be shown, with their text: from `text_of`.
         fence: Made from all these texts, and whatever else the request shows.
     """
     shown: dict[str, Any] = {}

@@ -44,9 +44,33 @@ class Usage:
     def __add__(self, other: "Usage") -> "Usage":
         if self is NOTHING_USED:
             return other
-        sums = {name: getattr(self, name) + getattr(other, name) for name in _SUMMED}
-        models = self.models if self.models == other.models else tuple(sorted({*self.models, *other.models}))
-        return Usage(**sums, models=models)
+        return Usage(
+            self.calls + other.calls,
+            self.hits + other.hits,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cache_read_tokens + other.cache_read_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+            self.cost + other.cost,
+            self.unpriced + other.unpriced,
+            self.unanswered + other.unanswered,
+            self.models if self.models == other.models else tuple(sorted({*self.models, *other.models})),
+        )
+
+    def as_call(self, model: str, cost: float | None) -> "Usage":
+        """What one paid call used: the tokens of this, the model that answered, and its price if that is known."""
+        return Usage(
+            1,
+            0,
+            self.input_tokens,
+            self.output_tokens,
+            self.cache_read_tokens,
+            self.cache_write_tokens,
+            0.0 if cost is None else cost,
+            int(cost is None),
+            0,
+            (model,),
+        )
 
     def to_record(self) -> dict[str, Any]:
         """The usage as JSON-ready values; what is 0 or empty is left out."""

@@ -30,6 +30,7 @@ from judges.claims import ClaimSplitter, SentenceSplitter
 from judges.criterion import Criterion, Unit
 from judges.errors import ContextTooLong, InputError, TruncatedReply
 from judges.fingerprint import Json, fingerprint
+from judges.once import once_each
 from judges.prompts import Template, load, numbered
 from judges.replies import claims_schema, items_schema, level_schema, read_claims
 from judges.service import ChatReply, ChatRequest, Message, Service
@@ -66,13 +67,21 @@ class _Part(NamedTuple):
     request: ChatRequest
 
 
+class _Frame(NamedTuple):
+    """What all requests of a criterion share."""
+
+    template: Template
+    system: str
+    schema: Mapping[str, Json]
+
+
 _WHOLE = ""
 """Stands for the id of an item where the whole is judged."""
 
 
 @dataclass(frozen=True)
 class PromptedJudge:
-    """Asks a language model. It keeps nothing between calls."""
+    """Asks a language model. Of the cases it keeps nothing between calls."""
 
     service: Service[ChatRequest, ChatReply]
     model: str
@@ -109,11 +118,13 @@ class PromptedJudge:
     """Judgements that may wait for the service at a time."""
     close: Callable[[], Awaitable[None]] | None = field(default=None, compare=False, repr=False)
     """Lets go of the service's connections."""
+    _frame: Callable[[Criterion], _Frame] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for name, value in (("samples", self.samples), ("max_tokens", self.max_tokens), ("window", self.window)):
             if value is not None and value < 1:
                 raise InputError(f"{name} is {value}; give 1 or more")
+        object.__setattr__(self, "_frame", once_each(self._framed))
         if not self.name:
             object.__setattr__(self, "name", self.model)
 
@@ -282,7 +293,7 @@ class PromptedJudge:
 
     async def _ask(self, part: _Part, criterion: Criterion, replicate: int) -> dict[str, Answered]:
         """One request; several smaller ones where the reply or the request turns out to be too long."""
-        request = replace(part.request, replicate=replicate)
+        request = replace(part.request, replicate=replicate) if replicate else part.request
         try:
             if not part.items:
                 return {_WHOLE: await ask_level(self.service, request, criterion.scale)}
@@ -303,14 +314,19 @@ class PromptedJudge:
     def _template(self, criterion: Criterion) -> Template:
         return self.templates.get(criterion.name) or template_for(criterion)
 
-    def _part(self, case: Case, criterion: Criterion, items: Sequence[Item]) -> _Part:
+    def _framed(self, criterion: Criterion) -> _Frame:
         template = self._template(criterion)
-        schema = items_schema if items else level_schema
+        system = system_text(template, criterion, rationale=self.rationale, language=self.language)
+        schema = items_schema if criterion.unit in (Unit.CLAIM, Unit.CONTEXT) else level_schema
+        return _Frame(template, system, schema(criterion.scale, rationale=self.rationale))
+
+    def _part(self, case: Case, criterion: Criterion, items: Sequence[Item]) -> _Part:
+        frame = self._frame(criterion)
         request = ChatRequest(
             model=self.model,
-            system=system_text(template, criterion, rationale=self.rationale, language=self.language),
-            messages=(Message("user", user_text(template, case, criterion, items)),),
-            schema=schema(criterion.scale, rationale=self.rationale),
+            system=frame.system,
+            messages=(Message("user", user_text(frame.template, case, criterion, items)),),
+            schema=frame.schema,
             max_tokens=self._longest_reply(_ITEMS_TOKENS if items else _WHOLE_TOKENS),
             parameters=self.parameters,
             logprobs=self.logprobs,

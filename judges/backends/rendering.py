@@ -1,15 +1,14 @@
 """What a prompt shows of a case and a criterion: which parts, in which words, one by one or as a whole."""
 
-from collections.abc import Collection, Hashable
+from collections.abc import Collection
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 from judges.backends.readout import Item
 from judges.case import Case, Part
 from judges.criterion import Criterion, Example, Unit
 from judges.fingerprint import canonical
-from judges.prompts import Fence, Template, fenced_parts, load, numbered, texts_of
+from judges.prompts import Fence, Template, fenced_parts, load, numbered, text_of
 from judges.verdict import Abstained
 
 __all__ = [
@@ -57,9 +56,8 @@ def can_show(criterion: Criterion) -> bool:
 def absent(case: Case, criterion: Criterion) -> Abstained | None:
     """Why there is nothing to ask, if there isn't."""
     needed = [criterion.hypothesis, criterion.premise, *([Part.RIVAL] if criterion.unit is Unit.PAIR else [])]
-    texts = texts_of(case)
     for part in needed:
-        if part is not None and not texts[part].strip():
+        if part is not None and not text_of(case, part).strip():
             code, words = _ABSENT[part]
             return Abstained(code, f"the case has no {words}")
     return None
@@ -72,7 +70,7 @@ def hypotheses(case: Case, criterion: Criterion) -> list[str]:
     """The texts whose claims are judged: one, or one for each reference."""
     if criterion.hypothesis is Part.REFERENCES:
         return [reference for reference in case.references if reference.strip()]
-    return [texts_of(case)[criterion.hypothesis]]
+    return [text_of(case, criterion.hypothesis)]
 
 
 def passages(case: Case) -> tuple[Item, ...]:
@@ -102,22 +100,17 @@ def template_for(criterion: Criterion) -> Template:
 
 def system_text(template: Template, criterion: Criterion, *, rationale: bool, language: str | None) -> str:
     """The instructions: the same for all cases."""
-    values: dict[str, Hashable] = {
+    values: dict[str, Any] = {
         "name": criterion.name,
         "description": criterion.description,
         "judged": _judged(criterion),
         "first": "p1" if criterion.unit is Unit.CONTEXT else "c1",
         "levels": criterion.scale.levels,
-        "examples": tuple(_example(example, rationale=rationale) for example in criterion.examples),
+        "examples": [_example(example, rationale=rationale) for example in criterion.examples],
         "rationale": rationale,
         "language": language,
     }
-    return _made_once(template, tuple(values.items()))
-
-
-@lru_cache(maxsize=256)
-def _made_once(template: Template, values: tuple[tuple[str, Hashable], ...]) -> str:
-    return template.system(dict(values))
+    return template.system(values)
 
 
 def _example(example: Example, *, rationale: bool) -> str:
@@ -132,10 +125,9 @@ def user_text(template: Template, case: Case, criterion: Criterion, items: Colle
     `hypothesis`, so that it is shown once and last.
     """
     parts = {
-        part: text
-        for part, text in texts_of(case).items()
-        if part in criterion.parts
-        and (template.reads(part.value) or (part is criterion.hypothesis and template.reads("hypothesis")))
+        part: text_of(case, part)
+        for part in criterion.parts
+        if template.reads(part.value) or (part is criterion.hypothesis and template.reads("hypothesis"))
     }
     if criterion.unit is Unit.CONTEXT or (items and not criterion.template):
         parts.pop(criterion.hypothesis, None)  # shown one by one
@@ -152,9 +144,8 @@ def user_text(template: Template, case: Case, criterion: Criterion, items: Colle
 
 def claims_text(template: Template, case: Case, criterion: Criterion, text: str) -> str:
     """A text to be taken apart, with what was said before it: the same for every criterion that reads the same."""
-    texts = texts_of(case)
     parts: dict[Part, str] = {
-        part: texts[part]
+        part: text_of(case, part)
         for part in (Part.QUESTION, Part.HISTORY)
         if part in criterion.parts and part is not criterion.hypothesis
     }

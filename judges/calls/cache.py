@@ -157,8 +157,10 @@ class Cache:
             CacheError: The file can't be read, or what is stored isn't such a reply.
         """
         digest = bytes.fromhex(key)
-        with self._explained():
+        try:
             row: tuple[bytes, bytes | None] | None = self._connection.execute(_READ, (digest,)).fetchone()
+        except sqlite3.Error as error:
+            self._explain(error)
         if row is None:
             return None
         try:
@@ -188,8 +190,10 @@ class Cache:
         """
         stored = form.encode(reply)
         row = (bytes.fromhex(key), identity, reply.model, stored.text, stored.vector, self._clock())
-        with self._explained():
+        try:
             self._connection.execute(_WRITE, row)
+        except sqlite3.Error as error:
+            self._explain(error)
 
     def _write_hits(self) -> None:
         """Write the counts. They are dropped where that can't be done: no run fails for a count."""

@@ -98,12 +98,7 @@ class Metered(Generic[RequestT, ReplyT]):
         cost = self._prices(self._model(request), usage)
         if cost is None and model != self._model(request):
             cost = self._prices(model, usage)
-        priced = cost is not None
-        add_usage(
-            replace(
-                usage, models=(model,), calls=1, cost=cost if cost is not None else 0.0, unpriced=0 if priced else 1
-            )
-        )
+        add_usage(usage.as_call(model, cost))
         return 0.0 if cost is None else cost
 
 

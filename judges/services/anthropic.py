@@ -5,15 +5,17 @@ sent unless it was asked for. The SDK's HTTP client and headers are used, as for
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar, Literal, cast
 
 import orjson
 from pydantic import BaseModel
 
 from judges.fingerprint import Json
+from judges.once import once_each
 from judges.service import ChatReply, ChatRequest, Finish
 from judges.services.chat import Body, HttpChat
-from judges.services.connection import Address, Client, client_of
+from judges.services.connection import Address, Client, client_of, no_trust
 from judges.services.failures import Asked, Problem
 from judges.services.headers import anthropic_limits
 from judges.services.structured import REPLY, Form, Traits, asks_for_json
@@ -36,7 +38,7 @@ class AnthropicChat(HttpChat):
     ) -> None:
         """
         Args:
-            base_url: Of the API, without `/v1`; None for Anthropic's own.
+            base_url: Of the API, with or without `/v1`; None for Anthropic's own.
             api_key: None where none is needed.
             timeout_seconds: For each call, from the connection to the last byte; None for 60 s, and 300 s where the
                 model reasons.
@@ -45,14 +47,16 @@ class AnthropicChat(HttpChat):
             InputError: The base URL is none.
         """
         address = Address.parse(base_url or OFFICIAL)
+        address = replace(address, url=address.url.removesuffix("/v1"))  # the path has it
         super().__init__(address, api_key, timeout_seconds, known=address.is_at("api.anthropic.com"))
 
     def make_client(self) -> Client:
         """A client for the running event loop, with the SDK's headers."""
         import anthropic
 
+        unused = anthropic.DefaultAsyncHttpxClient(verify=no_trust())
         sdk = anthropic.AsyncAnthropic(
-            api_key=self._api_key or "none", base_url=self._address.url, open_telemetry=False
+            api_key=self._api_key or "none", base_url=self._address.url, open_telemetry=False, http_client=unused
         )
         return client_of(self._address, {**sdk.default_headers, **sdk.auth_headers}, sdk.close)
 
@@ -93,6 +97,7 @@ class AnthropicChat(HttpChat):
         return form != "plain" and problem.names("output_config", "output_format", "structured output", "schema")
 
 
+@once_each
 def _supported(schema: Mapping[str, Json]) -> Json:
     """The schema in the words that the service takes: objects closed, limits of values told in descriptions."""
     import anthropic

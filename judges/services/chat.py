@@ -146,7 +146,7 @@ class HttpChat(ABC):
                     traits.settled = self._known or holds_json(reply.text)
                     if not traits.settled and tries < MOST_TRIES and traits.weaken(form):
                         continue
-                return replace(reply, usage=used, limits=limits)
+                return ChatReply(reply.text, reply.model, reply.finish, used, reply.logprobs, limits)
             problem = read_problem(http)
             if problem.is_filtered:
                 return ChatReply("", request.model, "content_filter", used, limits=limits)

@@ -4,24 +4,24 @@ The SDK brings the headers, aiohttp the transport; what a status means is for `j
 """
 
 import asyncio
+import ssl
 import weakref
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
 from judges.errors import InputError, Rejected, ServiceError, Unavailable
 from judges.printable import printable
 
-if TYPE_CHECKING:
-    pass
-
-__all__ = ["CONNECTIONS", "CONNECT_SECONDS", "Address", "Client", "Connection", "HttpReply", "client_of"]
+__all__ = ["CONNECTIONS", "CONNECT_SECONDS", "Address", "Client", "Connection", "HttpReply", "client_of", "no_trust"]
 
 CONNECT_SECONDS = 15.0
 """For the connection alone: a host that drops packets is found out before the time for a reply is over."""
 CONNECTIONS = 1024
 """The most that a client keeps open: more than calls are ever in flight, so that none waits for another's."""
+
+_ABOUT_THE_MACHINE = "x-stainless-"
+"""Headers in which the SDKs tell of system, processor and interpreter. Nobody needs them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,19 +92,23 @@ def client_of(address: Address, headers: Mapping[str, object], close: Callable[[
         close: Closes the SDK.
     """
     import aiohttp
-    import httpx2
     from yarl import URL
 
+    proxy = _proxy(address)
     session = aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(
             limit=CONNECTIONS,
-            ssl=httpx2.create_ssl_context(),  # trusts whom the SDK would
+            ssl=_trust(address.url, proxy),
             keepalive_timeout=30.0,
         ),
-        headers={name: value for name, value in headers.items() if isinstance(value, str)},
+        headers={
+            name: value
+            for name, value in headers.items()
+            if isinstance(value, str) and not name.lower().startswith(_ABOUT_THE_MACHINE)
+        },
         cookie_jar=aiohttp.DummyCookieJar(),
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
-        proxy=_proxy(address),
+        proxy=proxy,
     )
     urls: dict[str, URL] = {}
 
@@ -123,6 +127,19 @@ def client_of(address: Address, headers: Mapping[str, object], close: Callable[[
         await close()
 
     return Client(post, close_both)
+
+
+def no_trust() -> ssl.SSLContext:
+    """Trusts nobody: for what is never used, or never encrypted. To read all certificates takes 30 ms or more."""
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+def _trust(*urls: str | None) -> ssl.SSLContext:
+    """Trusts whom the SDK would, where anything is encrypted."""
+    import httpx2
+
+    is_encrypted = any(url is not None and url.startswith("https:") for url in urls)
+    return httpx2.create_ssl_context() if is_encrypted else no_trust()
 
 
 def _proxy(address: Address) -> str | None:

@@ -146,6 +146,7 @@ _NO_MONEY = re.compile(
     r"payment required|no credits|out of credits|spend(?:ing)? limit"
 )
 _NO_MODEL = re.compile(r"model|deployment|engine")
+_WRONG_MODEL = re.compile(r"invalid model name|unknown model|model_not_found")
 _ONE_TOO_LARGE = re.compile(r"request too large|requested \d+.*limit \d+.*must be reduced|larger than the rate limit")
 
 Kind = Callable[..., ServiceError]
@@ -167,8 +168,11 @@ def _meaning(problem: Problem, asked: Asked) -> tuple[str, Kind]:
             return "the account may not do this", Unauthorised
         case 404 if _NO_MODEL.search(words):
             return f"no such model at {asked.url}", Unauthorised
+        case 400 if _WRONG_MODEL.search(words):  # LiteLLM's proxy
+            return f"no such model at {asked.url}", Unauthorised
         case 404 | 405:
-            return f"no such service at {asked.url}: is the base URL right? it often ends in /v1", Rejected
+            ending = "" if asked.service == "anthropic" or asked.url.endswith("/v1") else " it often ends in /v1"
+            return f"no such service at {asked.url}: is the base URL right?{ending}", Rejected
         case 408 | 409:
             return "the service asks to try again", Unavailable
         case 413:

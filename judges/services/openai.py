@@ -5,15 +5,15 @@ Chat completions by default; the Responses API for models that say they have not
 headers are used: its typed `create` costs four times the processor time a call, and its own retries would hide 429s.
 """
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from pydantic import BaseModel
 
+from judges.fingerprint import digest
 from judges.service import ChatReply, ChatRequest, Finish, TokenChoice
 from judges.services.chat import Body, HttpChat
-from judges.services.connection import Address, Client, client_of
+from judges.services.connection import Address, Client, client_of, no_trust
 from judges.services.failures import Asked, Problem
 from judges.services.headers import openai_limits
 from judges.services.structured import REPLY, Form, Traits, asks_for_json, is_closed
@@ -33,7 +33,8 @@ def openai_client(address: Address, api_key: str | None) -> Client:
     """A client for the running event loop, with the SDK's headers."""
     import openai
 
-    sdk = openai.AsyncOpenAI(api_key=api_key or "none", base_url=address.url)
+    unused = openai.DefaultAsyncHttpxClient(verify=no_trust())
+    sdk = openai.AsyncOpenAI(api_key=api_key or "none", base_url=address.url, http_client=unused)
     key: dict[str, str] = sdk.auth_headers
     if api_key is None or address.is_at("azure.com"):
         key = {} if api_key is None else {"api-key": api_key}
@@ -88,7 +89,7 @@ class OpenAIChat(HttpChat):
             else _as_completion(request, form, shown, turns, traits.limits[0])
         )
         if self._official and request.system:
-            body["prompt_cache_key"] = hashlib.sha256(request.system.encode("utf-8", "replace")).hexdigest()[:16]
+            body["prompt_cache_key"] = digest(request.system)[:16]
         for name in traits.dropped:
             body.pop(name, None)
         return body

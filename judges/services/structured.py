@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, cast
 
 from judges.fingerprint import Json
+from judges.once import once_each
 
 __all__ = ["REPLY", "Form", "Traits", "asks_for_json", "holds_json", "is_closed"]
 
@@ -96,6 +97,7 @@ _NOT_STRICT = frozenset(
 _HOLDS_SCHEMAS = frozenset({"properties", "anyOf", "$defs", "items"})
 
 
+@once_each
 def is_closed(schema: Mapping[str, Json]) -> bool:
     """Whether OpenAI's strict way takes the schema: an object, every object closed, every property required, and none
     of the words it doesn't know.

@@ -14,7 +14,7 @@ from judges.claims import Claim, Split
 from judges.criteria import CRITERIA, FAITHFULNESS, PREFERENCE
 from judges.criterion import Criterion, Example, Level, Scale, Unit
 from judges.errors import InputError
-from judges.prompts import Fence, clean, fenced_parts, latest, load, prompt_root, read_template, texts_of
+from judges.prompts import Fence, clean, fenced_parts, latest, load, prompt_root, read_template, text_of
 from judges.service import ChatRequest
 from support.hostile_texts import HOSTILE
 from support.scripted_models import scripted
@@ -363,8 +363,7 @@ def test_ids_and_roles_stay_inside_their_tags(name: str) -> None:
 
 def test_parts_that_are_blank_or_not_named_are_not_shown() -> None:
     case = Case("1", question=" ", answer="A.", contexts=(Context("P."),), references=("", "R."), rival="B.")
-    parts = texts_of(case)
-    del parts[Part.RIVAL]
+    parts: dict[Part, str] = {part: text_of(case, part) for part in Part if part is not Part.RIVAL}
     shown = fenced_parts(case, parts, Fence(parts.values()))
     assert set(shown) == {"answer", "contexts", "references"}
     assert ' n="2"' in shown["references"]

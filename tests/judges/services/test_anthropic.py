@@ -33,6 +33,14 @@ def test_the_system_text_is_marked_to_be_kept_and_nothing_else_is_sent_that_was_
     assert set(body) == {"model", "max_tokens", "messages", "system", "output_config"}
 
 
+@pytest.mark.parametrize("ending", ["", "/", "/v1", "/v1/"])
+def test_a_base_url_with_v1_is_the_one_without(model_server: RunningServer, ending: str) -> None:
+    service = AnthropicChat(model_server.anthropic + ending, KEY)
+    assert service.identity == f"anthropic {model_server.anthropic}"
+    ask(service)
+    assert [entry.path for entry in model_server.log()] == ["/v1/messages"]
+
+
 def test_an_empty_system_text_is_left_out(model_server: RunningServer) -> None:
     ask(AnthropicChat(model_server.anthropic, KEY), question(system="", schema=None))
     assert set(model_server.bodies()[0]) == {"model", "max_tokens", "messages"}

@@ -155,6 +155,19 @@ def test_a_base_url_that_leads_elsewhere_is_told_apart_from_a_model_that_is_not_
     assert "is the base URL right? it often ends in /v1 (404): Not Found" in str(error)
 
 
+def test_nobody_is_sent_after_a_v1_that_is_there_already_or_belongs_to_the_path(model_server: RunningServer) -> None:
+    for service in (OpenAIChat(f"{model_server.url}/x/v1", KEY), AnthropicChat(f"{model_server.url}/x", KEY)):
+        assert "is the base URL right? (404): Not Found" in str(error_of(service))
+
+
+def test_a_model_that_a_proxy_does_not_know_stops_the_run_whatever_the_status(model_server: RunningServer) -> None:
+    said = "Invalid model name passed in model=nosuch. Call `/v1/models` to view available models for your key."
+    model_server.set(faults=[{"fault": "bad_request", "message": said}])  # LiteLLM's proxy, 1.108
+    error = error_of(OpenAIChat(model_server.openai, KEY))
+    assert type(error) is Unauthorised
+    assert "no such model at" in str(error)
+
+
 @DIALECTS
 @pytest.mark.parametrize("style", ["seconds", "ms", "date"])
 def test_the_time_to_wait_is_read_in_each_of_its_forms(model_server: RunningServer, make: Make, style: str) -> None:
