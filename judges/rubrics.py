@@ -1,7 +1,7 @@
-"""The door of a rubric file: a named list of criteria of the user's own, in TOML, without code.
+"""The door of a rubric file: a named list of criteria of the user's own, in TOML or YAML, without code.
 
     name = "support"                        # by default the file's name
-    include = ["faithfulness", "answered"]  # criteria and checks by name, or package.module:object
+    include = ["rag9", "tone", "mine.yaml"] # rubrics, criteria and checks by name, or package.module:object; files
 
     [[criteria]]                            # for any judge
     name = "plain_words"
@@ -32,12 +32,13 @@
 
 A file of one criterion may have its fields at the top, with `[[levels]]` and `[[examples]]`.
 
-It is TOML only. YAML would be a further dependency, and reads the labels `yes` and `no` as truth values.
+In YAML the fields are the same. What ends in .yaml or .yml is YAML 1.2, where the labels `yes` and `no` are texts.
 """
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
+from os.path import normpath
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, cast
 
@@ -60,9 +61,15 @@ from judges.checks import (
 from judges.criterion import BINARY, Criterion, Example, Level, Scale, Unit
 from judges.errors import InputError
 from judges.fingerprint import Json
+from judges.printable import printable
 from judges.toml import read_toml
+from judges.yaml import read_yaml
 
-__all__ = ["Rubric", "read_criterion", "read_rubric", "rubric_file", "rubric_names"]
+__all__ = ["RUBRIC_FILES", "Rubric", "read_criterion", "read_rubric", "rubric_file", "rubric_names"]
+
+_YAML = (".yaml", ".yml")
+RUBRIC_FILES = (".toml", *_YAML)
+"""What the name of a rubric file ends in."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _LISTS = frozenset({"include", "criteria", "checks"})
@@ -76,7 +83,7 @@ class Rubric:
     checks: tuple[Check, ...] = ()
     criteria: tuple[Criterion, ...] = ()
     include: tuple[str, ...] = ()
-    """Names of others."""
+    """Names of others: rubrics, criteria, checks."""
 
 
 def rubric_names() -> list[str]:
@@ -111,7 +118,7 @@ def read_rubric(path: Path) -> Rubric:
     Raises:
         InputError: It can't be read, or isn't a rubric.
     """
-    found = read_toml(path)
+    found = read_yaml(path) if path.suffix in _YAML else read_toml(path)
     if not _LISTS & found.keys():
         single = _admitted(path, _Criterion, {"name": path.stem, **found})
         return Rubric(single.name, criteria=(_criterion(path, single),))
@@ -120,11 +127,11 @@ def read_rubric(path: Path) -> Rubric:
         _named(path, file.name),
         checks=tuple(_check(path, each) for each in file.checks),
         criteria=tuple(_criterion(path, each) for each in file.criteria),
-        include=tuple(file.include),
+        include=tuple(normpath(path.parent / each) if each.endswith(RUBRIC_FILES) else each for each in file.include),
     )
     names = [*(each.name for each in rubric.checks), *(each.name for each in rubric.criteria), *rubric.include]
     if not names:
-        raise InputError(f"{path}: the rubric is empty; give it [[criteria]], [[checks]], or `include`")
+        raise InputError(f"{path}: the rubric is empty; give it `criteria`, `checks` or `include`")
     _expect_different(path, names)
     return rubric
 
@@ -203,7 +210,7 @@ def _first(error: ValidationError) -> str:
 
 def _named(path: Path, name: str) -> str:
     if not _NAME.fullmatch(name):
-        raise InputError(f"{path}: `name`: `{name}` is no name; use letters, digits, - and _")
+        raise InputError(f"{path}: `name`: `{printable(name, 40)}` is no name; use letters, digits, - and _")
     return name
 
 

@@ -18,8 +18,10 @@ from judges.intervals import mean, proportion
 from judges.usage import NOTHING_USED, Usage
 from judges.verdict import Abstained, Failed, Judgement, Verdict
 
-__all__ = ["NO_SLICE", "Cluster", "SummaryRow", "cluster_of", "slices_of", "summarise", "summarise_run"]
+__all__ = ["NO_SLICE", "REPEAT_OF", "Cluster", "SummaryRow", "cluster_of", "slices_of", "summarise", "summarise_run"]
 
+REPEAT_OF = "repeat_of"
+"""Field of a case that was asked several times: the id of the case it is."""
 NO_SLICE = "(none)"
 """The slice of cases that lack the field."""
 Cluster: TypeAlias = tuple[str, str]
@@ -183,7 +185,7 @@ def summarise_run(
         manifest: What was asked.
         by: Dotted path of the field whose values are the slices. A list puts a case in several slices.
         threshold: A score at or above it is a pass; by default each judge's own.
-        cluster: Field that groups cases, for the intervals; by default each case is a group.
+        cluster: Field that groups cases, for the intervals; by default each case is a group, with its repeats.
 
     Raises:
         LedgerError: A file of the run can't be read.
@@ -207,9 +209,13 @@ def summarise_run(
 
 
 def cluster_of(case: Case, path: str | None) -> Cluster:
-    """The group of a case: the value of a field. A case that lacks it is a group of its own."""
-    value = MISSING if path is None else case.find(path)
-    return (path or "", str(value)) if isinstance(value, str | int | float) else ("id", case.id)
+    """The group of a case: the value of a field. A case that lacks it is a group of its own.
+
+    Where no field is named, the answers to a case that was asked several times are a group: they are no more cases.
+    """
+    path = REPEAT_OF if path is None else path
+    value = case.find(path)
+    return (path, str(value)) if isinstance(value, str | int | float) else ("id", case.id)
 
 
 def slices_of(case: Case, path: str) -> list[str]:

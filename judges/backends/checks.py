@@ -27,7 +27,7 @@ from judges.checks import (
     WellFormed,
     answerable,
 )
-from judges.claims import SentenceSplitter, Split
+from judges.claims import SentenceSplitter, Split, answering_claims
 from judges.criterion import Criterion
 from judges.errors import InputError
 from judges.fingerprint import Json, fingerprint
@@ -41,6 +41,8 @@ __all__ = ["ChecksJudge"]
 
 _RULES = 1
 """Version of the rules below. Raise it with every change that may change a verdict."""
+_REFUSALS = 1
+"""Version of what is a refusal beside the splitter's."""
 _LIKELY = 0.5
 _SURE = 0.8
 """How likely a language must be to be told: the expected one, and any other, which few answers are in."""
@@ -133,8 +135,10 @@ class ChecksJudge:
                 ways.append(schema_rules())
             case Language():
                 ways += [language_rules(), _LIKELY, _SURE]
-            case Length(unit="sentences") | Refusal():
+            case Length(unit="sentences"):
                 ways.append(_SPLITTER.fingerprint)
+            case Refusal():
+                ways += [_SPLITTER.fingerprint, _REFUSALS]
             case _:
                 pass
         return ways
@@ -339,14 +343,14 @@ def _refusal(answer: str, case: Case, rule: Refusal) -> Verdict | Abstained:
 
 
 def _refused(answer: str, lang: str | None, declared: tuple[str, ...]) -> tuple[int, int] | None:
-    """Where the answer refuses; None if it doesn't, or claims something, too."""
+    """Where the answer refuses; None if it doesn't, or claims something, too, that isn't where else to turn."""
     wording = Wording(match_case=False, match_accents=False, whole_words=True)
     text = wording.fold(answer)
     said = [at for phrase in declared if (at := wording.find(phrase, text))]
     for start, end in said:
         answer = answer[:start] + " " * (end - start) + answer[end:]
     split = _SPLITTER.split(answer, lang)
-    if split.claims:
+    if answering_claims(split):
         return None
     return next(iter([*said, *_refusals(split)]), None)
 

@@ -1,6 +1,7 @@
 """What surrounds the call of a service, in the one right order.
 
     SingleFlight     equal requests in flight are one call
+     Locked          (language models) also those of other processes
       Cached         what was paid for once is answered from the cache
         Guarded      a service that refuses the first requests stops the run
           Batched      (embeddings) requests that come close together go together
@@ -20,6 +21,7 @@ from judges.calls.budget import Budget
 from judges.calls.cache import Cache, Cached, Mode
 from judges.calls.flight import Flights, SingleFlight
 from judges.calls.guard import Guarded
+from judges.calls.locked import Locked
 from judges.calls.meter import Metered
 from judges.calls.prices import Prices
 from judges.calls.retry import Retried
@@ -70,7 +72,10 @@ def chat_stack(
     throttled = Throttled(service, account, likely=likely_tokens, used=of_one)
     metered = Metered(throttled, prices, budget=budget, model=_model, most=most_tokens, used=_used)
     retried = Retried(metered, attempts=attempts, max_wait=max_wait, clock=clock)
-    return _kept(retried, CHAT, identity, cache, mode, flights)
+    kept = _kept(retried, CHAT, identity, cache, mode)
+    if cache is not None and cache.path is not None and mode == "use":
+        kept = Locked(kept, cache.path.with_suffix(".locks"), clock=clock)
+    return SingleFlight(kept, identity=identity, flights=flights)
 
 
 def embedding_stack(
@@ -110,7 +115,7 @@ def embedding_stack(
     metered = Metered(throttled, prices, budget=budget, model=_model_of_all, most=_most_of_all, used=_used_by_all)
     retried = Retried(metered, attempts=attempts, max_wait=max_wait, clock=clock)
     batched = Batched(retried, size=_size, group=_group, max_items=max_items, max_size=max_bytes, clock=clock)
-    return _kept(batched, EMBEDDING, identity, cache, mode, flights)
+    return SingleFlight(_kept(batched, EMBEDDING, identity, cache, mode), identity=identity, flights=flights)
 
 
 def _kept(
@@ -119,12 +124,10 @@ def _kept(
     identity: str,
     cache: Cache | None,
     mode: Mode,
-    flights: Flights[ReplyT] | None,
 ) -> Service[RequestT, ReplyT]:
-    """Equal requests share even the look into the cache, so that a reply is written once."""
+    """Around it go locks and flights: equal requests share even the look into the cache, so a reply is written once."""
     guarded = Guarded(called)
-    kept = guarded if cache is None else Cached(guarded, cache, form, identity=identity, mode=mode)
-    return SingleFlight(kept, identity=identity, flights=flights)
+    return guarded if cache is None else Cached(guarded, cache, form, identity=identity, mode=mode)
 
 
 def _model(request: ChatRequest) -> str:

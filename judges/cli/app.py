@@ -29,7 +29,7 @@ app = typer.Typer(
     name="judges",
     help="Grade the answers of language models, and know how far the grade can be trusted.",
     add_completion=False,
-    no_args_is_help=True,
+    invoke_without_command=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
@@ -43,11 +43,14 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _options(  # pyright: ignore[reportUnusedFunction]
-    version: Annotated[
+    context: typer.Context,
+    version: Annotated[  # noqa: ARG001  its callback reads it
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    pass
+    if context.invoked_subcommand is None:
+        note(context.get_help())
+        raise typer.Exit(Exit.WRONG_INPUT)
 
 
 app.command()(command(run))
@@ -89,6 +92,15 @@ def main() -> None:
     sys.exit(code if isinstance(code, int) else Exit.DONE)
 
 
+def _usage(error: Exception) -> str:
+    """What Typer finds wrong with the command line, in one line."""
+    shown: object = error
+    said = " ".join(str(getattr(shown, "format_message", error.__str__)()).split())
+    said = said.replace("Value error, ", "").rstrip(".")
+    path = getattr(getattr(shown, "ctx", None), "command_path", "judges")
+    return printable(f"{said[:1].lower()}{said[1:]} (see {path} --help)")
+
+
 def _leave_output() -> None:
     """Nothing more can be written: Python must not try again when it ends."""
     sys.stdout = _nowhere()
@@ -98,15 +110,25 @@ def _nowhere() -> TextIO:
     return Path(os.devnull).open("w", encoding="utf-8")
 
 
+_WrongUsage: type[Exception] = typer.BadParameter.__mro__[1]
+"""What Typer raises for a wrong option, argument or command. It exports only this one kind of it."""
+
+
 def _run() -> object:
-    """The exit code. Wrong usage and Ctrl-C are Typer's to handle: 2 and 130."""
+    """The exit code. Ctrl-C is Typer's to handle: 130."""
     try:
         try:
-            app()
+            return app(prog_name="judges", standalone_mode=False)
         finally:
             sys.stdout.flush()
     except SystemExit as done:
         return done.code
+    except _WrongUsage as error:
+        note(f"judges: {_usage(error)}")
+        return Exit.WRONG_INPUT
+    except typer.Abort:
+        note("judges: nothing was done")
+        return Exit.INTERRUPTED
     except (ReaderLeftError, BrokenPipeError):
         _leave_output()
         return Exit.DONE
@@ -125,4 +147,3 @@ def _run() -> object:
             "set JUDGES_TRACEBACK=1 to see where, and please report it"
         )
         return Exit.BUG
-    return Exit.DONE

@@ -55,6 +55,18 @@ def diagnose(
             help="What an answer says that declines: 'The help pages do not say'. May be given several times."
         ),
     ] = None,
+    answerable: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="FIELD=VALUE: a case that has it can be answered, whatever its `relevant`. May be given several times."
+        ),
+    ] = None,
+    unanswerable: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="FIELD=VALUE: a case that has it can't: 'meta.kind=out of scope'. May be given several times."
+        ),
+    ] = None,
     cluster: Annotated[
         str | None, typer.Option(help="Field that groups cases, such as the question several answers are to.")
     ] = None,
@@ -91,6 +103,7 @@ def diagnose(
         span_share=span_share,
         judge=judge,
         refusals=refusal or (),
+        answerable=_answerable(answerable or (), unanswerable or ()),
         by=by or (),
         cluster=cluster,
     )
@@ -108,6 +121,18 @@ def _labels(source: str) -> "Labels":
 
     read = read_qrels(source)
     return read if isinstance(read, dict) else labels_from(read)
+
+
+def _answerable(can: Sequence[str], can_not: Sequence[str]) -> "dict[tuple[str, str], bool]":
+    found: dict[tuple[str, str], bool] = {}
+    for option, texts, told in (("--answerable", can, True), ("--unanswerable", can_not, False)):
+        for text in texts:
+            path, sign, value = (part.strip() for part in text.partition("="))
+            if not (path and sign and value):
+                raise InputError(f"{option} `{printable(text, 60)}`: write it as FIELD=VALUE, as in meta.answerable=no")
+            if found.setdefault((path, value), told) is not told:
+                raise InputError(f"`{printable(text, 60)}` can't be both --answerable and --unanswerable; keep one")
+    return found
 
 
 def _passages(source: str) -> "Index":
@@ -172,6 +197,8 @@ def _show_first(first: "First") -> None:
 
 def _notes(found: "Diagnosis") -> Iterator[str]:
     yield "[95% interval]; each case counts once, for the cause that comes first along the pipeline"
+    if found.failing.n_clusters is not None:
+        yield f"the intervals allow for {counted(found.failing.n_clusters, 'group')} of cases that belong together"
     if found.failing.n_dropped:
         yield f"not known whether they fail: {counted(found.failing.n_dropped, 'case')} without a verdict or label"
     for name, other in found.stand_ins.items():

@@ -12,7 +12,7 @@ import typer
 from judges.datasets.tiers import Tier
 from judges.errors import InputError
 
-__all__ = ["ClaimsBy", "LongInputs", "RunOptions", "command", "command_with"]
+__all__ = ["ClaimsBy", "LongInputs", "RunOptions", "command", "command_with", "option_of"]
 
 
 class ClaimsBy(StrEnum):
@@ -39,7 +39,9 @@ class RunOptions:
     criterion: Annotated[
         list[str],
         typer.Option(
-            "--criterion", "-c", help="What is asked, or the .toml file of one criterion; may be given several times."
+            "--criterion",
+            "-c",
+            help="What is asked, or the .toml or .yaml file of one criterion; may be given several times.",
         ),
     ] = field(default_factory=list[str])
     rubric: Annotated[
@@ -47,7 +49,7 @@ class RunOptions:
         typer.Option(
             "--rubric",
             "-r",
-            help="A list of criteria and checks: rag9, or your .toml file; may be given several times.",
+            help="A list of criteria and checks: rag9, or your .toml or .yaml file; may be given several times.",
         ),
     ] = field(default_factory=list[str])
     judge: Annotated[
@@ -153,6 +155,12 @@ class RunOptions:
     def __post_init__(self) -> None:
         if self.no_cache + self.refresh + self.offline > 1:
             raise InputError("--no-cache, --refresh and --offline exclude each other; give one of them")
+        if self.no_cache and self.cache is not None:
+            raise InputError("--no-cache and --cache exclude each other; give one of them")
+        if self.no_rationale and self.rationale_in is not None:
+            raise InputError("--no-rationale and --rationale-in exclude each other; give one of them")
+        if self.skip_invalid and self.reader is not None:
+            raise InputError("--skip-invalid is for our own readers; yours leaves out what is no case")
         if self.threshold is not None and self.calibration:
             raise InputError("--calibration brings its own threshold; leave out --threshold, or the calibration")
 
@@ -179,6 +187,21 @@ class RunOptions:
             except ValueError:
                 values[name] = text
         return values
+
+
+_SPELT = {
+    "language": "--rationale-in",
+    "parameters": "--param",
+    "rationale": "--no-rationale",
+    "requests_per_minute": "--rpm",
+    "timeout_seconds": "--timeout",
+    "tokens_per_minute": "--tpm",
+}
+
+
+def option_of(way: str) -> str:
+    """The option that gives a way to ask: of `samples`, `--samples`."""
+    return _SPELT.get(way, "--" + way.replace("_", "-"))
 
 
 Options = TypeVar("Options", bound=RunOptions)

@@ -69,7 +69,11 @@ def retrieval(
         ),
     ] = None,
     cases: Annotated[
-        str | None, typer.Option(help="Instead of both: a dataset whose cases have `retrieved` and `relevant`.")
+        str | None,
+        typer.Option(
+            help="Instead of both: a dataset whose cases have `retrieved` (or `contexts` with ids) and `relevant`. "
+            "With --qrels these say what is relevant."
+        ),
     ] = None,
     index: Annotated[
         str | None,
@@ -116,8 +120,8 @@ def retrieval(
         raise InputError("verdicts stand in for labels with: judges retrieval RUN --from-verdicts [--judge JUDGE]")
     if run is not None and any(each is not None for each in (qrels, ranking, cases, index, check_ids)):
         raise InputError("--from-verdicts has its cases from the run: leave out all other files")
-    if cases is not None and (qrels is not None or ranking is not None):
-        raise InputError("--cases holds both: leave out --qrels and --ranking")
+    if cases is not None and ranking is not None:
+        raise InputError("--cases holds what was retrieved: leave out --ranking, or --cases")
     if check_ids is not None:
         _check_ids(_labels(qrels, cases), read_passages(check_ids), check_ids, span_share, json=json)
         return
@@ -127,11 +131,11 @@ def retrieval(
     if run is not None:
         source = _of_verdicts(run, judge, by, keep_first=keep_first)
     elif cases is not None:
-        source = _of_cases(cases, by, passages, span_share, keep_first=keep_first)
+        source = _of_cases(cases, qrels, by, passages, span_share, keep_first=keep_first)
     elif qrels is None or ranking is None:
         raise InputError("nothing to measure: give --qrels and --ranking, or --cases")
     elif by is not None:
-        raise InputError("--by needs the fields of cases: give --cases instead of --qrels and --ranking")
+        raise InputError("--by needs the fields of cases: give --cases instead of --ranking")
     else:
         source = _of_files(qrels, ranking, passages, span_share, keep_first=keep_first)
     measured = measure_places(metrics, source.places, gain=gains)
@@ -146,6 +150,8 @@ class _Source:
     places: "Places"
     without_qrels: int
     """Queries of the ranking that nothing was labelled for."""
+    without_case: int = 0
+    """Queries of the qrels that are none of the cases."""
     resolved: "Resolved | None" = None
     """What labels came to, where they were more than grades by id."""
     slices: dict[str, list[str]] | None = None
@@ -199,7 +205,9 @@ def _metrics_at(cut_offs: list[int]) -> "list[Metric]":
 
     at: list[Name] = ["P", "recall", "hit", "nDCG", "judged"]
     whole: list[Name] = ["RR", "AP", "Rprec"]
-    return [*(Metric(name, cut) for name in at for cut in cut_offs), *map(Metric, whole)]
+    metrics = [Metric(name, cut) for name in at for cut in cut_offs]
+    metrics.insert(len(cut_offs), Metric("P"))
+    return [*metrics, *map(Metric, whole)]
 
 
 # What comes in
@@ -210,15 +218,15 @@ def _labels(qrels: str | None, cases: str | None) -> "Labels":
     from judges.datasets import read_records
     from judges.retrieval.labels import labels_from, labels_of
 
-    if cases is not None:
-        return {
-            _id(record.get("id"), where): labels_of(_field(record, "relevant", where), where)
-            for where, record in read_records(cases)
-        }
-    if qrels is None:
+    if qrels is not None:
+        read = read_qrels(qrels)
+        return read if isinstance(read, dict) else labels_from(read)
+    if cases is None:
         raise InputError("--check-ids: whose labels? give --qrels, or --cases")
-    read = read_qrels(qrels)
-    return read if isinstance(read, dict) else labels_from(read)
+    return {
+        _id(record.get("id"), where): labels_of(_relevant(record, where), where)
+        for where, record in read_records(cases)
+    }
 
 
 def read_qrels(source: str) -> "Qrels | dict[str, list[Label]]":
@@ -281,32 +289,44 @@ def _of_files(qrels: str, ranking: str, index: "Index | None", share: float, *, 
     return _resolved(labels, rankings, index, share)
 
 
-def _of_cases(source: str, by: str | None, index: "Index | None", share: float, *, keep_first: bool) -> _Source:
+def _of_cases(
+    source: str, qrels: str | None, by: str | None, index: "Index | None", share: float, *, keep_first: bool
+) -> _Source:
     from judges.case import Case
     from judges.datasets import read_records
     from judges.retrieval.labels import Label, labels_of
-    from judges.retrieval.ranking import ranking_of
     from judges.summary import slices_of
 
+    if source == qrels == "-":
+        raise InputError("--qrels - and --cases -: standard input can't be both; name a file for one of them")
+    given = None if qrels is None else _labels(qrels, None)
     labels: dict[str, list[Label]] = {}
     rankings: dict[str, Ranking] = {}
     slices: dict[str, list[str]] = {}
     for where, record in read_records(source):
         query = _id(record.get("id"), where)
-        if query in labels:
+        if query in rankings:
             raise InputError(
                 f'{where}: `id` "{printable(query, 40)}" is already that of another case; give each its own'
             )
-        rankings[query] = ranking_of(_field(record, "retrieved", where), where, keep_first=keep_first)
-        labels[query] = labels_of(_field(record, "relevant", where), where)
+        rankings[query] = _ranking(record, where, keep_first=keep_first)
+        if given is None:
+            labels[query] = labels_of(_relevant(record, where), where)
+        elif query in given:
+            labels[query] = list(given[query])
         if by is not None:
             slices[query] = slices_of(Case(query, extra=record), by)
-    if not labels:
+    if not rankings:
         raise InputError(
             f"{printable(source, 200)}: is empty: it holds no cases; each needs `id`, `retrieved`, `relevant`"
         )
+    if qrels is not None and not labels:
+        raise InputError(
+            f"{printable(source, 200)}: has no case of {printable(qrels, 200)}; check that both name queries alike"
+        )
     found = _resolved(labels, rankings, index, share)
-    return found if by is None else replace(found, slices=slices)
+    strangers = 0 if given is None else len(given.keys() - rankings.keys())
+    return replace(found, without_case=strangers, slices=None if by is None else slices)
 
 
 def _of_verdicts(path: Path, judge: str | None, by: str | None, *, keep_first: bool) -> _Source:
@@ -350,21 +370,34 @@ def _id(value: object, where: str) -> str:
     return id_of(value, where, "id")
 
 
-def _field(record: "Mapping[str, Json]", name: str, where: str) -> "Json":
-    if (value := record.get(name)) is None:
-        raise InputError(f"{where}: has no `{name}`; give a list of ids, [] where there is none")
+def _relevant(record: "Mapping[str, Json]", where: str) -> "Json":
+    if (value := record.get("relevant")) is None:
+        raise InputError(
+            f"{where}: has no `relevant`; give a list of ids, [] where there is none, or labels with --qrels"
+        )
     return value
+
+
+def _ranking(record: "Mapping[str, Json]", where: str, *, keep_first: bool) -> "Ranking":
+    """What a case retrieved: `retrieved`, or else its passages."""
+    from judges.retrieval.ranking import ranking_of, ranking_of_contexts
+
+    if (retrieved := record.get("retrieved")) is not None:
+        return ranking_of(retrieved, where, keep_first=keep_first)
+    if (contexts := record.get("contexts")) is not None:
+        return ranking_of_contexts(contexts, where, keep_first=keep_first)
+    raise InputError(f"{where}: has neither `retrieved` nor `contexts`; give a list of ids, [] where there is none")
 
 
 def _resolved(labels: "Labels", rankings: "dict[str, Ranking]", index: "Index | None", share: float) -> _Source:
     """Hold the labels against the passages there are, and find what is relevant in the rankings."""
     from judges.retrieval.arrays import place_rankings
-    from judges.retrieval.labels import absent, check_versions, relevant_ids, resolve
+    from judges.retrieval.labels import absent, check_versions, need_passages, relevant_ids, resolve
     from judges.retrieval.ranking import known_passages
 
     relevant = relevant_ids(labels)
     check_versions(relevant, (name for ranking in rankings.values() for name in ranking.documents))
-    passages = dict(known_passages(rankings.values()))
+    passages = dict(known_passages(rankings.values())) if need_passages(labels) else {}
     if index is not None:
         gone = {each.target for each in absent(labels, index, share=share) if each.why == "no such id"}
         if gone:
@@ -375,7 +408,7 @@ def _resolved(labels: "Labels", rankings: "dict[str, Ranking]", index: "Index | 
         passages = {**passages, **index}
     resolved = resolve(labels, passages, share=share)
     places = place_rankings(resolved.qrels, rankings)
-    return _Source(places, len(rankings.keys() - labels.keys()), resolved)
+    return _Source(places, len(rankings.keys() - labels.keys()), resolved=resolved)
 
 
 def _of_records(source: str) -> bool:
@@ -469,6 +502,7 @@ def _report(
             "without_relevant": without_relevant,
             "without_results": without_results,
             "without_qrels": source.without_qrels,
+            "without_case": source.without_case,
             "relevant": relevant,
             "relevant_retrieved": found,
             "stale_labels": []
@@ -516,6 +550,8 @@ def _report(
         note(f"{without_results:,} without results: counted as 0")
     if source.without_qrels:
         note(f"{source.without_qrels:,} of the ranking not in the qrels: left out")
+    if source.without_case:
+        note(f"{source.without_case:,} of the qrels not among the cases: left out")
     if resolved is not None:
         _note_stale(resolved)
     if relevant and found == relevant and source.verdicts is None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 import typer
 
 from judges.case import Case, Part
-from judges.cli.options import RunOptions
+from judges.cli.options import RunOptions, option_of
 from judges.cli.output import Exit, TerminalProgress, counted, exit_code, note, usage_line
 from judges.cli.read import print_summary
 from judges.criterion import Criterion
@@ -73,6 +73,8 @@ def asked(options: RunOptions) -> Asked:
         raise InputError("nothing to judge: say what, with --criterion or --rubric")
     if criteria and not judges:
         raise InputError(f"no judge for `{criteria[0].name}`: name one, as in --judge overlap")
+    for remark in connections.check_asked(option_of):
+        note(remark)
     assignments = assign(criteria, judges) if criteria else ()
     if options.threshold is not None:
         assignments = tuple(replace(assignment, threshold=options.threshold) for assignment in assignments)
@@ -332,6 +334,8 @@ def _made_by(name: str, reader: Callable[[Path], Iterable[Case]], path: Path) ->
 
 def _folder(options: RunOptions, fields: dict[str, str], assignments: "tuple[Assignment, ...]") -> Path:
     """The default folder of a run: the same for the same arguments, another for others."""
+    from judges.rubrics import RUBRIC_FILES
+
     asked = [
         options.cases,
         options.criterion,
@@ -349,9 +353,9 @@ def _folder(options: RunOptions, fields: dict[str, str], assignments: "tuple[Ass
     if options.rubric:
         asked.append(options.rubric)
     named = (*options.rubric, *options.criterion, *options.judge)
-    if any(":" in name or name.endswith(".toml") for name in named):
+    if any(":" in name or name.endswith(RUBRIC_FILES) for name in named):
         asked.append([assignment.fingerprint for assignment in assignments])  # a model is asked in many ways
     stem = "stdin" if options.cases == "-" else Path(options.cases).name.partition(".")[0]
-    names = [Path(name).stem if name.endswith(".toml") else name for name in named]
+    names = [Path(name).stem if name.endswith(RUBRIC_FILES) else name for name in named]
     words = "-".join([stem, *names])
     return Path("runs") / f"{re.sub(r'[^A-Za-z0-9_]+', '-', words)[:60].strip('-')}-{fingerprint(asked)[:8]}"

@@ -9,7 +9,7 @@ import numpy as np
 
 from judges.case import Case
 from judges.diagnosis.causes import CaseDiagnosis, diagnose_case
-from judges.diagnosis.facts import Facts, Opinion
+from judges.diagnosis.facts import Answerable, Facts, Opinion
 from judges.diagnosis.hidden import Hidden, hidden_slices
 from judges.diagnosis.retrieved import ENOUGH, Retrieved, read_retrieval
 from judges.diagnosis.rules import Rules, default_rules
@@ -184,6 +184,7 @@ def diagnose_run(
     span_share: float = ENOUGH,
     judge: str | None = None,
     refusals: Sequence[str] = (),
+    answerable: Answerable | None = None,
     by: Sequence[str] = (),
     cluster: str | None = None,
 ) -> Diagnosis:
@@ -198,11 +199,14 @@ def diagnose_run(
         span_share: A passage holds enough of a labelled span if it holds this share of it.
         judge: Whose verdicts, where several judges were asked.
         refusals: What an answer says that declines; case and accents don't count.
+        answerable: By field and value of it whether a case that has it can be answered; it goes before `answerable`
+            and `relevant` of the case.
         by: Fields whose values are slices.
-        cluster: Field that groups cases, for the intervals.
+        cluster: Field that groups cases, for the intervals; by default each case is a group, with its repeats.
 
     Raises:
-        InputError: The folder is not a run, several judges were asked and none is named, or labels can't be used.
+        InputError: The folder is not a run, several judges were asked and none is named, labels can't be used, or
+            no case has a value that `answerable` names.
         LedgerError: A file of the run can't be read.
     """
     rules = default_rules() if rules is None else rules
@@ -218,11 +222,15 @@ def diagnose_run(
     )
     if labels is not None and not labels.keys() & cases.keys():
         raise InputError(f"{run.path}: none of its cases is in the qrels; check that both name cases alike")
-    facts = {name: Facts(case, retrieved[name], opinions[name], rules, said) for name, case in cases.items()}
+    told = answerable or {}
+    for path, value in told:
+        if not any(value in slices_of(case, path) for case in cases.values()):
+            raise InputError(f"{run.path}: no case has {printable(path, 60)} `{printable(value, 40)}`")
+    facts = {name: Facts(case, retrieved[name], opinions[name], rules, said, told) for name, case in cases.items()}
     found = {name: diagnose_case(each) for name, each in facts.items()}
     groups: dict[object, int] = {}
     clusters = {name: groups.setdefault(cluster_of(case, cluster), len(groups)) for name, case in cases.items()}
-    known = None if cluster is None else clusters
+    known = clusters if cluster is not None or len(groups) < len(cases) else None
     of_field = {field: {name: slices_of(case, field) for name, case in cases.items()} for field in by}
     hidden, compared = hidden_slices(_measures(cases, retrieved, opinions), of_field, known) if by else ([], 0)
     failing = [each for each in found.values() if each.standing == "fails"]

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
+from typing import TypeAlias
 
 from judges.case import Case
 from judges.checks import answerable
@@ -18,12 +19,16 @@ from judges.printable import printable
 from judges.retrieval.bridge import judges_passages, qrels_from_verdicts
 from judges.retrieval.metrics import Metric, measure
 from judges.retrieval.ranking import Ranking
+from judges.summary import slices_of
 from judges.verdict import Abstained, ClaimVerdict, Evidence, Failed, Outcome, Verdict
 
-__all__ = ["OWN_NAMES", "Fact", "Facts", "Opinion"]
+__all__ = ["OWN_NAMES", "Answerable", "Fact", "Facts", "Opinion"]
 
 OWN_NAMES = frozenset({"answerable", "refused", "found", "ranked", "high_before", "cut", "misled", "cites_relevant"})
 """The names that are neither of a criterion nor of a metric."""
+
+Answerable: TypeAlias = Mapping[tuple[str, str], bool]
+"""By field and value of it whether a case that has it can be answered."""
 
 _CITED = re.compile(r"\[([^\[\]\n]{1,80})\]")
 _SHOWN = 90
@@ -78,6 +83,8 @@ class Facts:
     rules: Rules
     refusals: Sequence[str] = ()
     """What an answer says that declines, as `bare` makes it."""
+    answerable: Answerable = field(default_factory=dict[tuple[str, str], bool])
+    """What values of which fields say."""
     known: dict[str, Fact] = field(default_factory=dict[str, Fact], init=False, repr=False)
 
     def fact(self, name: str) -> Fact:
@@ -120,12 +127,25 @@ class Facts:
     # The question and the answer
 
     def _answerable(self) -> Fact:
+        said = {
+            f"{path} is {printable(value, 40)}": told
+            for (path, value), told in self.answerable.items()
+            if value in slices_of(self.case, path)
+        }
+        if said:
+            why = " and ".join(said)
+            if len(set(said.values())) > 1:
+                return Fact("answerable", None, f"{why}: one says that it can be answered, one that it can not")
+            can = next(iter(said.values()))
+            return Fact("answerable", can, f"{why}: it {'can' if can else 'can not'} be answered")
         if self.case.find("answerable") not in (MISSING, None):
             told = answerable(self.case)
             return Fact("answerable", told, f"the case says that it {'can' if told else 'can not'} be answered")
         needs = self.retrieved.needs
         if needs is None:
-            return Fact("answerable", None, "nothing says whether it can be answered (`relevant`, `answerable`)")
+            return Fact(
+                "answerable", None, "nothing says whether it can be answered (`relevant`, `answerable`, --answerable)"
+            )
         if needs:
             return Fact("answerable", True, f"{_named(needs)} is labelled relevant")
         return Fact("answerable", False, "nothing is labelled relevant: the documents don't answer it")

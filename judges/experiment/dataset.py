@@ -16,7 +16,7 @@ from judges.retrieval.labels import Label, labels_from, labels_of, read_labels
 from judges.retrieval.passages import Span
 from judges.retrieval.qrels import read_trec_qrels
 
-__all__ = ["Dataset", "read_dataset", "right_passages"]
+__all__ = ["Dataset", "read_dataset", "right_passages", "right_spans"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,3 +127,10 @@ def right_passages(case: Case, texts: Mapping[str, str]) -> tuple[Context, ...]:
             )
         found.append(Context(text[target.start : target.end] if isinstance(target, Span) else text, str(target), rank))
     return tuple(found)
+
+
+def right_spans(case: Case) -> dict[str, dict[str, Json]]:
+    """Where in its document each passage of `right_passages` stands, by id; of whole passages nothing is said."""
+    labels = labels_of(case.extra.get("relevant") or [], f"case `{printable(case.id, 40)}`")
+    spans = (label.target for label in labels if isinstance(label.target, Span))
+    return {str(span): {"doc": span.document, "start": span.start, "end": span.end} for span in spans}

@@ -16,12 +16,9 @@ from judges.errors import InputError
 from judges.figures import Figure, undefined
 from judges.intervals import NOTHING, normal_quantile, ratio, sample_flags
 from judges.measures import Measures
-from judges.summary import Cluster
+from judges.summary import REPEAT_OF, Cluster
 
-__all__ = ["REPEAT_OF", "Figures", "correlation", "figure_names", "figures_of"]
-
-REPEAT_OF = "repeat_of"
-"""Field of a case that was asked several times: the id of the case it is."""
+__all__ = ["Figures", "correlation", "figure_names", "figures_of"]
 
 _FAITHFUL = "faithfulness"
 _REFUSALS = ("answered_unanswerable", "refused_answerable")

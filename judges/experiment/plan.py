@@ -36,6 +36,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from judges.errors import InputError
 from judges.fingerprint import Json
 from judges.printable import printable
+from judges.rubrics import RUBRIC_FILES
 from judges.toml import read_toml
 
 __all__ = ["CRITERIA", "KS", "Plan", "Variant", "read_plan"]
@@ -103,7 +104,7 @@ class Plan(_Section):
 
     def rubric(self, name: str) -> str:
         """A criterion or rubric that the plan names: a name of ours, or a file."""
-        return str(self.file(name)) if name.endswith(".toml") else name
+        return str(self.file(name)) if name.endswith(RUBRIC_FILES) else name
 
 
 def read_plan(path: Path) -> Plan:

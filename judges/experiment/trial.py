@@ -21,14 +21,15 @@ from judges.engine.pool import run_to_end
 from judges.engine.progress import Counts, Progress
 from judges.engine.run import Manifest, Run
 from judges.errors import InputError
-from judges.experiment.dataset import Dataset, right_passages
-from judges.experiment.figures import REPEAT_OF, Figures, figures_of
+from judges.experiment.dataset import Dataset, right_passages, right_spans
+from judges.experiment.figures import Figures, figures_of
 from judges.experiment.outputs import Call, Function, Output, Outputs, Pipeline, ask, read_outputs
 from judges.experiment.plan import KS, Plan
 from judges.figures import Figure
 from judges.fingerprint import Json
 from judges.judge import Judge
 from judges.plugins import resolve
+from judges.summary import REPEAT_OF
 from judges.usage import Usage
 
 __all__ = [
@@ -263,6 +264,10 @@ def _cases(trial: Trial, calls: Sequence[Call], outputs: Sequence[Output | None]
         extra |= {name: value for name, value in call.case.extra.items() if name not in _STALE}
         if trial.gold_passages:
             extra.pop("retrieved", None)
+            if spans := right_spans(call.case):
+                extra["contexts"] = [
+                    {"id": each.doc_id, **spans.get(each.doc_id, {})} for each in said.contexts if each.doc_id
+                ]
         extra["pipeline"] = {"seconds": output.seconds, "cost": output.cost}
         if repeated:
             extra[REPEAT_OF] = call.case.id

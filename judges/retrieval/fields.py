@@ -1,5 +1,6 @@
 """The fields of records of relevance and rankings, each checked once. An error says where, what, and the cure."""
 
+import json
 from collections.abc import Mapping, Sequence
 from math import isfinite, nan
 from typing import TypeAlias
@@ -17,6 +18,7 @@ __all__ = [
     "columns_of",
     "grade_of",
     "id_of",
+    "listed",
     "score_of",
     "shown",
     "value_of",
@@ -71,6 +73,16 @@ def id_of(value: object, where: str, field: str) -> str:
         return str(value)
     if not isinstance(value, str) or not value:
         raise InputError(f"{where}: `{field}` holds {shown(value)}, which is no id; give a text that isn't empty")
+    return value
+
+
+def listed(value: object) -> object:
+    """A list or an object, also from the JSON that a cell of a table holds; anything else as it is."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
     return value
 
 

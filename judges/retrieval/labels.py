@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias, cast
 from judges.errors import InputError
 from judges.fingerprint import Json
 from judges.printable import printable
-from judges.retrieval.fields import DOCUMENT, ITEM, QUERY, Row, grade_of, id_of, shown, value_of
+from judges.retrieval.fields import DOCUMENT, ITEM, QUERY, Row, grade_of, id_of, listed, shown, value_of
 from judges.retrieval.passages import Index, Span, span_of, text_hash_of
 from judges.retrieval.qrels import Group, Qrels
 
@@ -25,6 +25,7 @@ __all__ = [
     "check_versions",
     "labels_from",
     "labels_of",
+    "need_passages",
     "read_labels",
     "relevant_ids",
     "resolve",
@@ -92,6 +93,7 @@ def labels_of(relevant: object, where: str) -> list[Label]:
 
 
 def _labels_of(relevant: object, where: str) -> Iterator[Label]:
+    relevant = listed(relevant)
     if isinstance(relevant, Mapping):
         for document, grade in cast("Mapping[object, object]", relevant).items():
             yield Label(id_of(document, where, "relevant"), grade_of(grade, where))
@@ -141,6 +143,13 @@ def relevant_ids(labels: Labels) -> set[str]:
     return {
         each.target for given in labels.values() for each in given if each.grade >= 1 and isinstance(each.target, str)
     }
+
+
+def need_passages(labels: Labels) -> bool:
+    """Whether it takes more than the ids of passages to hold them against these labels: they are on spans, or texts."""
+    return any(
+        each.text_hash is not None or isinstance(each.target, Span) for given in labels.values() for each in given
+    )
 
 
 # From labels to qrels

@@ -7,7 +7,19 @@ from typing import cast
 
 from judges.errors import InputError
 from judges.fingerprint import Json
-from judges.retrieval.fields import ITEM, QUERY, Line, Row, columns_of, id_of, score_of, shown, value_of
+from judges.retrieval.fields import (
+    ITEM,
+    QUERY,
+    Line,
+    Row,
+    columns_of,
+    id_of,
+    listed,
+    score_of,
+    shown,
+    value_of,
+    whole_of,
+)
 from judges.retrieval.passages import Passage, passage_id, passage_of
 
 __all__ = [
@@ -16,12 +28,15 @@ __all__ = [
     "entry_of",
     "known_passages",
     "ranking_of",
+    "ranking_of_contexts",
     "read_rankings",
     "read_trec_rankings",
     "twice",
 ]
 
 _SCORE = ("score", "similarity", "sim")
+_NAMED = ("id", "doc_id")
+"""What the door of cases takes for the id of a passage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +156,7 @@ def ranking_of(retrieved: object, where: str, *, keep_first: bool = False) -> Ra
     Raises:
         InputError: `retrieved` is none of these, only some objects have a score, or a document is there twice.
     """
+    retrieved = listed(retrieved)
     if isinstance(retrieved, Mapping):
         scored = cast("Mapping[object, object]", retrieved)
         items = [_Item(id_of(name, where, "retrieved"), score) for name, score in scored.items()]
@@ -164,6 +180,38 @@ def ranking_of(retrieved: object, where: str, *, keep_first: bool = False) -> Ra
         raise InputError(f"{where}: {error}") from error
     known = {item.document: item.passage for item in reversed(items) if item.passage is not None}
     return replace(ranking, passages=known) if known else ranking
+
+
+def ranking_of_contexts(contexts: object, where: str, *, keep_first: bool = False) -> Ranking:
+    """One query's ranking from the passages that were read: by their `rank`, else as they stand. Scores don't count.
+
+    Args:
+        contexts: Objects with `id` and maybe `rank`, and what `read_rankings` knows of a passage.
+        where: Of the case, for messages.
+        keep_first: Of several copies of a passage keep the first.
+
+    Raises:
+        InputError: `contexts` is no list, a passage has no id, or one is there twice.
+    """
+    contexts = listed(contexts)
+    if not isinstance(contexts, Sequence) or isinstance(contexts, str | bytes):
+        raise InputError(f"{where}: `contexts` is no list of passages; give [] where none was retrieved")
+    placed: list[tuple[int, str, Passage | None]] = []
+    for place, item in enumerate(cast("Sequence[object]", contexts), 1):
+        fields: Mapping[str, Json] = cast("Mapping[str, Json]", item) if isinstance(item, Mapping) else {}
+        if not any(fields.get(name) is not None for name in (*_NAMED, "start")):
+            raise InputError(
+                f"{where}: passage {place} of `contexts` has no `id`, so nothing tells whether it is relevant; "
+                "give each passage one, or the case `retrieved`"
+            )
+        rank = place if fields.get("rank") is None else whole_of(fields["rank"], where, "rank")
+        placed.append((rank, passage_id(fields, where, _NAMED), passage_of(fields, where)))
+    placed.sort(key=lambda each: each[0])
+    try:
+        ranking = Ranking.in_order((name for _, name, _ in placed), keep_first=keep_first)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
+    return replace(ranking, passages={name: known for _, name, known in reversed(placed) if known is not None})
 
 
 def known_passages(rankings: Iterable[Ranking]) -> dict[str, Passage]:

@@ -42,6 +42,21 @@ def test_every_option_has_its_help_and_the_readme_names_the_command(tmp_path: Pa
     assert f"judges {command}" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_wrong_option_gets_one_line_that_says_where_the_options_are(tmp_path: Path, command: str) -> None:
+    done = judges(command, "--xyzzy", folder=tmp_path, code=2)
+    assert done.stdout == ""
+    assert done.stderr == f"judges: no such option: --xyzzy (see judges {command} --help)\n"
+
+
+def test_a_wrong_command_gets_one_line_and_none_at_all_the_help(tmp_path: Path) -> None:
+    assert judges("runn", folder=tmp_path, code=2).stderr == (
+        "judges: no such command 'runn'. Did you mean 'run'? (see judges --help)\n"
+    )
+    nothing = judges(folder=tmp_path, code=2)
+    assert (nothing.stdout, nothing.stderr) == ("", judges("--help", folder=tmp_path).stdout)
+
+
 def test_the_version_is_printed(tmp_path: Path) -> None:
     assert re.fullmatch(r"judges \d+\.\d+.*\n", judges("--version", folder=tmp_path).stdout)
 

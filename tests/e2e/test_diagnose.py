@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from judges.diagnosis.rules import rules_text
-from support.command import EXAMPLE, judges
+from support.command import EXAMPLE, SHARED, judges
 
 QRELS = ("--qrels", EXAMPLE / "qrels.txt", "--complete")
 
@@ -75,6 +75,28 @@ def test_the_rules_are_printed_and_may_be_changed(home: Path) -> None:
     assert "retriever  the search engine missed it" in diagnose(home, "demo", *QRELS, "--rules-file", "mine.toml")
 
 
+def test_a_field_may_say_what_can_not_be_answered(home: Path) -> None:
+    shown = diagnose(home, "demo", "--unanswerable", "meta.question_type=literal")
+    assert "answered what the documents don't answer" in shown
+
+
+def test_conversations_are_diagnosed_by_what_their_fields_say(tmp_path: Path) -> None:
+    data = SHARED / "data" / "mtrag_human_eval" / "items.jsonl"
+    if not data.exists():
+        pytest.skip("the data set mtrag_human_eval is not beside the checkout")
+    judges("run", data, "-j", "overlap", "-c", "faithfulness", "--out", "run", folder=tmp_path)
+    said = ("--answerable", "meta.answerability=ANSWERABLE", "--unanswerable", "meta.answerability=UNANSWERABLE")
+    by = ("--by", "judges.conditional_idk.idk", "--by", "meta.answerability", "--by", "meta.question_type")
+    found = json.loads(diagnose(tmp_path, "run", *said, *by, "--cluster", "meta.item", "--json"))
+    bluffs = [each["case"] for each in found["per_case"] if each["cause"] == "answered_unanswerable"]
+    with data.open(encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    honest = {row["id"]: row["judges"]["conditional_idk"]["idk"] for row in rows}
+    assert len(bluffs) == 10
+    assert not any(honest[name] for name in bluffs)
+    assert {"UNANSWERABLE", "PARTIAL"} <= {each["value"] for each in found["slices"]}
+
+
 def test_without_labels_what_is_missing_is_said(home: Path) -> None:
     shown = diagnose(home, "demo")
     assert "nothing says which passages are relevant (`relevant`, or --qrels)" in shown
@@ -93,6 +115,9 @@ def test_without_labels_what_is_missing_is_said(home: Path) -> None:
         (("demo", "--span-share", "2"), "give a share above 0, at most 1"),
         (("demo", "--rules-file", "none.toml"), "none.toml: can't be read"),
         (("--rules", "--json"), "leave out --json"),
+        (("demo", "--unanswerable", "lang"), "write it as FIELD=VALUE"),
+        (("demo", "--answerable", "lang=xx"), "no case has lang `xx`"),
+        (("demo", "--answerable", "lang=ca", "--unanswerable", "lang=ca"), "can't be both"),
     ],
 )
 def test_wrong_usage_is_refused_in_one_line(home: Path, arguments: tuple[str, ...], complaint: str) -> None:

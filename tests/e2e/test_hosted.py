@@ -251,7 +251,9 @@ def test_killed_at_any_moment_only_calls_in_flight_are_repeated(user: User, serv
     assert all("verdict" in line for line in user.ledger())
 
 
-def test_two_processes_share_the_cache(user: User, server: RunningServer) -> None:
+def test_processes_started_at_the_same_moment_share_the_cache_and_pay_for_nothing_twice(
+    user: User, server: RunningServer
+) -> None:
     server.set(latency=0.02)
     common = (CASES, "-c", "answer_relevance", "-j", f"openai:{MODEL}")
     both = [
@@ -261,6 +263,7 @@ def test_two_processes_share_the_cache(user: User, server: RunningServer) -> Non
         _, said = process.communicate(timeout=120)
         assert process.returncode == 0, said
     assert [len(user.ledger(out)) for out in ("one", "two", "three")] == [44, 44, 44]
+    assert server.requests() == 44
     with sqlite3.connect(user.folder / "cache" / "replies.sqlite") as cache:
         assert cache.execute("SELECT count(*) FROM replies").fetchone() == (44,)
         assert cache.execute("PRAGMA integrity_check").fetchone() == ("ok",)

@@ -1,3 +1,4 @@
+import csv
 import importlib
 import json
 from pathlib import Path
@@ -40,7 +41,7 @@ def test_a_table_has_each_metric_with_its_mean_interval_and_ceiling(folder: Path
     done = judges("retrieval", *FILES, "--k", "1,2", folder=folder)
     rows = {line.split()[0]: line.split() for line in done.stdout.splitlines()[1:-1]}
     assert list(rows) == [
-        "P@1", "P@2", "recall@1", "recall@2", "hit@1", "hit@2", "nDCG@1", "nDCG@2", "judged@1", "judged@2",
+        "P@1", "P@2", "P", "recall@1", "recall@2", "hit@1", "hit@2", "nDCG@1", "nDCG@2", "judged@1", "judged@2",
         "RR", "AP", "Rprec",
     ]  # fmt: skip
     assert rows["P@2"][1] == "0.250"
@@ -88,6 +89,68 @@ def test_files_of_records_and_cases_give_what_trecs_formats_give(folder: Path) -
     assert measured(folder, "--cases", "cases.jsonl")["rows"] == wanted["rows"]
 
 
+def test_passages_of_a_case_are_what_was_retrieved_where_nothing_else_says_it(folder: Path) -> None:
+    wanted = measured(folder, "--cases", "cases.jsonl")
+    write_cases(
+        folder,
+        [
+            {
+                "id": "q1",
+                "contexts": [{"doc_id": "x", "text": "X", "rank": 3}, {"id": "b", "text": "B", "rank": 1, "score": 0.1},
+                             {"id": "a", "text": "A", "rank": 2, "score": 0.9}],
+                "relevant": CASES[0]["relevant"],
+            },
+            {"id": "q2", "contexts": [], "relevant": ["a"]},
+            {"id": "q3", "contexts": [{"id": "a", "text": "A"}], "relevant": {"a": 0}},
+        ],
+    )  # fmt: skip
+    assert measured(folder, "--cases", "cases.jsonl") == wanted
+
+
+def test_texts_of_passages_count_only_where_labels_have_texts(folder: Path) -> None:
+    """Ids that mean another passage in each case are no fault, as long as nobody asks what the passages say."""
+    cases = [
+        {"id": name, "contexts": [{"id": "1", "text": f"of {name}"}], "relevant": ["1", "2"]} for name in ("q1", "q2")
+    ]
+    write_cases(folder, cases)
+    assert measured(folder, "--cases", "cases.jsonl", "-m", "recall")["rows"][0]["mean"]["value"] == 0.5
+    write_cases(folder, [{**cases[0], "relevant": [{"id": "1", "text": "as it was"}, "2"]}])
+    assert measured(folder, "--cases", "cases.jsonl")["stale_labels"] == [{"query": "q1", "document": "1"}]
+
+
+def test_qrels_may_say_what_is_relevant_to_the_cases_of_a_dataset(folder: Path) -> None:
+    bare = [{name: value for name, value in case.items() if name != "relevant"} for case in CASES]
+    write_cases(folder, [*bare, {"id": "q9", "retrieved": ["a"]}])
+    found = measured(folder, "--qrels", "qrels.txt", "--cases", "cases.jsonl")
+    assert found == measured(folder, *FILES)
+    write_cases(folder, bare[:1])
+    found = measured(folder, "--qrels", "qrels.txt", "--cases", "cases.jsonl", "--by", "kind", "-m", "RR")
+    assert [(row["slice"], row["mean"]["value"]) for row in found["rows"]] == [("easy", 0.5)]
+    assert (found["queries"], found["without_case"]) == (1, 2)
+    done = judges("retrieval", "--qrels", "qrels.txt", "--cases", "cases.jsonl", folder=folder)
+    assert "2 of the qrels not among the cases: left out" in done.stderr
+
+
+def test_a_table_of_cases_holds_lists_as_json(folder: Path) -> None:
+    wanted = measured(folder, "--cases", "cases.jsonl")
+    with (folder / "cases.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "kind", "retrieved", "relevant"])
+        for case in CASES:
+            writer.writerow([case["id"], case["kind"], json.dumps(case["retrieved"]), json.dumps(case["relevant"])])
+    assert measured(folder, "--cases", "cases.csv") == wanted
+    (folder / "cases.csv").write_text("id,retrieved,relevant\nq,a b,[\n", encoding="utf-8")
+    done = judges("retrieval", "--cases", "cases.csv", folder=folder, code=2)
+    assert "cases.csv:2: `retrieved` is no list of ids" in done.stderr
+
+
+def test_precision_over_what_was_retrieved_stands_beside_that_by_k(folder: Path) -> None:
+    write_cases(folder, [{"id": "q", "retrieved": ["x", "a"], "relevant": ["a"]}])
+    rows = {row["metric"]: row for row in measured(folder, "--cases", "cases.jsonl", "-k", "4")["rows"]}
+    assert (rows["P@4"]["mean"]["value"], rows["P@4"]["ceiling"]) == (0.25, 0.25)
+    assert rows["P"]["mean"]["value"] == 0.5
+
+
 def test_slices_come_from_a_field_of_the_cases(folder: Path) -> None:
     found = measured(folder, "--cases", "cases.jsonl", "--by", "kind", "-m", "hit@2")
     assert [(row["slice"], row["mean"]["value"], row["undefined"]) for row in found["rows"]] == [
@@ -115,7 +178,11 @@ def test_a_mean_without_a_query_has_its_reason(folder: Path) -> None:
     [
         ((), "give --qrels and --ranking, or --cases"),
         ((*FILES, "--by", "kind"), "--by needs the fields of cases"),
-        ((*FILES, "--cases", "cases.jsonl"), "leave out --qrels and --ranking"),
+        ((*FILES, "--cases", "cases.jsonl"), "--cases holds what was retrieved: leave out --ranking, or --cases"),
+        (("--qrels", "other.txt", "--cases", "cases.jsonl"), "cases.jsonl: has no case of other.txt"),
+        (("--qrels", "-", "--cases", "-"), "--qrels - and --cases -: standard input can't be both"),
+        (("--cases", "lost.jsonl"), "lost.jsonl:1: has neither `retrieved` nor `contexts`"),
+        (("--cases", "unnamed.jsonl"), "unnamed.jsonl:1: passage 1 of `contexts` has no `id`, so nothing tells"),
         ((*FILES, "--k", "1,zero"), "is no list of cut-offs"),
         ((*FILES, "--k", "0"), "is no list of cut-offs"),
         ((*FILES, "-m", "nDGC"), "is no metric"),
@@ -142,6 +209,8 @@ def test_wrong_input_is_one_line_that_says_what_to_do(folder: Path, arguments: t
     (folder / "new.txt").write_text("q1 Q0 g-1@256 1 1 s\n", encoding="utf-8")
     (folder / "other.txt").write_text("q7 0 a 1\n", encoding="utf-8")
     (folder / "bare.jsonl").write_text('{"id": "q", "retrieved": []}\n', encoding="utf-8")
+    (folder / "lost.jsonl").write_text('{"id": "q", "relevant": []}\n', encoding="utf-8")
+    (folder / "unnamed.jsonl").write_text('{"id": "q", "contexts": ["text"], "relevant": []}\n', encoding="utf-8")
     (folder / "twice.jsonl").write_text('{"id": "q", "retrieved": [], "relevant": []}\n' * 2, encoding="utf-8")
     done = judges("retrieval", *arguments, folder=folder, code=2)
     assert complaint in done.stderr

@@ -28,7 +28,7 @@ def test_rag9_runs_offline_with_the_overlap_judge(tmp_path: Path) -> None:
         *((name, "overlap") for name in ("faithfulness", "answer_relevance", "source_use")),
     ]
     assert [found[name]["judged"] for name in PLAIN[:5]] == [44] * 5
-    assert found["declared_refusal"]["abstained"] == {"no_answerable": 44}
+    assert found["declared_refusal"]["judged"] == 44
     assert [folder.name[:19] for folder in (tmp_path / "runs").iterdir()] == ["cases-rag9-overlap-"]
 
 
@@ -98,6 +98,25 @@ def test_a_rubric_of_the_users_own_needs_no_code(tmp_path: Path, rubric: Path) -
     assert found["form"]["mean"]["value"] == 0
 
 
+def test_a_rubric_in_yaml_includes_rubrics_and_files_beside_it(tmp_path: Path, rubric: Path) -> None:
+    (rubric.parent / "mine.yaml").write_text(
+        "include: [rag9, support.toml, one.yaml]\nchecks: [{name: loud, kind: phrases, forbidden: ['!']}]\n", "utf-8"
+    )
+    (rubric.parent / "one.yaml").write_text("against: question\n", encoding="utf-8")
+    found = rows(tmp_path, CASES, "-r", "rubrics/mine.yaml", "-c", "rubrics/one.yaml", "-j", "overlap")
+    assert [name for name, row in found.items() if row["judge"] == "checks"] == ["loud", *PLAIN, "short", "form"]
+    assert [name for name, row in found.items() if row["judge"] == "overlap"] == [
+        "faithfulness", "answer_relevance", "source_use", "plain_words", "one",
+    ]  # fmt: skip
+
+
+def test_a_refusal_that_sends_the_reader_to_people_is_one(tmp_path: Path) -> None:
+    judges("run", CASES, "-c", "declared_refusal", "--out", "one", folder=tmp_path)
+    lines = [json.loads(line) for line in judges("export", "one", folder=tmp_path).stdout.splitlines()]
+    refused = {line["case"] for line in lines if line["verdict"]["rationale"] == "it can be answered, and was refused"}
+    assert refused == {"en-08", "ca-08", "fr-09", "ro-09"}
+
+
 def test_a_changed_limit_judges_that_check_again_and_nothing_else(tmp_path: Path, rubric: Path) -> None:
     common = ("run", CASES, "-r", rubric, "-j", "overlap", "--out", "one")
     judges(*common, folder=tmp_path)
@@ -121,15 +140,20 @@ def test_checks_alone_need_no_judge(tmp_path: Path) -> None:
         (("-c", "faithfulness", "-j", "checks"), "no judge for `faithfulness`"),
         (("-c", "tone", "-j", "overlap"), "the judge `overlap` can't judge `tone`; choose another judge for it"),
         (("-c", "context_sufficiency", "-j", "overlap"), "can't judge `context_sufficiency`"),
-        (("-r", "rag8", "-j", "overlap"), "no rubric is called `rag8`; known: rag9; your own: a .toml file"),
+        (("-r", "rag8", "-j", "overlap"), "no rubric is called `rag8`; known: rag9; your own: a .toml or .yaml file"),
         (("-r", "gone.toml", "-j", "overlap"), "gone.toml: there is no such file"),
         (("-r", "rag9", "-r", "other.toml", "-j", "overlap"), "two criteria are called `answered`"),
+        (("-r", "round.yaml", "-j", "overlap"), "round.yaml includes itself: round.yaml > back.toml > round.yaml"),
+        (("-r", "bomb.yaml", "-j", "overlap"), "bomb.yaml: `*a` stands for something that it is itself part of"),
         (("-c", "other.toml", "-j", "overlap"), "is a rubric, not one criterion; give it with --rubric"),
     ],
     ids=str,
 )
 def test_what_cannot_be_asked_is_refused_in_one_line(tmp_path: Path, arguments: tuple[str, ...], words: str) -> None:
     (tmp_path / "other.toml").write_text('[[checks]]\nname = "answered"\nkind = "length"\nleast = 1\n')
+    (tmp_path / "round.yaml").write_text("include: [back.toml]", encoding="utf-8")
+    (tmp_path / "back.toml").write_text('include = ["sub/../round.yaml"]', encoding="utf-8")
+    (tmp_path / "bomb.yaml").write_text("include: &a [*a]", encoding="utf-8")
     done = judges("run", CASES, *arguments, folder=tmp_path, code=2)
     assert words in done.stderr
     assert done.stderr.count("\n") == 1

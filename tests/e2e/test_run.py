@@ -111,6 +111,14 @@ def test_a_part_that_no_case_has_is_pointed_out(tmp_path: Path) -> None:
         ((CASES, *RUN, "--format", "xml"), "jsonl"),
         ((CASES, "--judge", "overlap"), "--criterion"),
         ((CASES, *RUN, "--workers", "0"), "--workers"),
+        ((CASES, *RUN, "--tier", "huge"), "'huge' is not one of"),
+        ((CASES, *RUN, "--nope"), "no such option: --nope"),
+        ((CASES, *RUN, "--samples", "5"), "--samples has no effect on `overlap`, only on openai:MODEL"),
+        ((CASES, "-c", "answered", "--refresh"), "--refresh has no effect on plain checks"),
+        ((CASES, *RUN, "--no-cache", "--cache", "here"), "--no-cache and --cache exclude each other"),
+        ((CASES, *RUN, "--no-cache", "--offline"), "exclude each other"),
+        ((CASES, *RUN, "--no-rationale", "--rationale-in", "French"), "--no-rationale and --rationale-in exclude"),
+        ((CASES, *RUN, "--reader", "mine:read", "--skip-invalid"), "--skip-invalid is for our own readers"),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )
@@ -119,6 +127,7 @@ def test_wrong_usage_gets_one_clear_line_and_exit_code_2(
 ) -> None:
     done = judges("run", *arguments, "--out", "one", folder=tmp_path, code=2)
     assert message in done.stderr
+    assert done.stderr.count("\n") == 1
     assert done.stdout == ""
 
 

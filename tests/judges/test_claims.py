@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from judges.claims import Claim, ClaimSplitter, SentenceSplitter, Skipped, Split
+from judges.claims import Claim, ClaimSplitter, SentenceSplitter, Skipped, Split, refusal_of
 from support.scripts import ANSWERS, ScriptAnswer
 
 SPLITTER = SentenceSplitter()
@@ -640,3 +640,19 @@ def test_what_is_written_without_accents_is_recognised_too(sentence: str) -> Non
 def test_a_full_stop_in_thai_or_lao_abbreviates_and_ends_nothing() -> None:
     text = "สะพานเปิดใช้ใน พ.ศ. 2490"
     assert [claim.text for claim in SentenceSplitter().split(text, "th").claims] == [text]
+
+
+@pytest.mark.parametrize(
+    ("answer", "refuses"),
+    [
+        ("I'm sorry, but I'm not able to help with that. Please get in touch with our support team.", True),
+        ("Ho sento, no us puc ajudar. Si us plau, contacteu amb l'equip de suport.", True),
+        ("Îmi pare rău, nu vă pot ajuta. Vă rog să contactați echipa de asistență.", True),
+        ("I'm not able to help with that. Contact support to have the passphrase reset.", False),
+        ("The vault opens with your passphrase. Please contact support.", False),
+    ],
+)
+def test_where_else_to_turn_answers_nothing_but_is_still_a_claim(answer: str, refuses: bool) -> None:
+    """It stays a claim for faithfulness to look at; whether an answer refuses doesn't rest on it."""
+    assert (refusal_of(answer, "en", []) is not None) is refuses
+    assert SentenceSplitter().split(answer).claims

@@ -12,6 +12,7 @@ from scipy.stats import spearmanr
 
 from calibration.statistics.scores import pair_scores, spearman
 from judges import Case, Context, Verdict
+from judges.diagnosis.diagnose import diagnose_run
 from judges.engine.run import Run
 from judges.errors import InputError, LedgerError
 from judges.experiment.dataset import read_dataset, right_passages
@@ -332,6 +333,22 @@ def test_with_the_right_passages_given_the_generation_is_judged_alone() -> None:
     assert result.figures["recall@1"].value is None
     assert result.found.notes == ("the right passages were given, so there is no retrieval to measure",)
     assert result.figures["answered_unanswerable"].value == 0
+
+
+def test_a_run_with_the_right_passages_given_is_diagnosed_where_spans_are_labelled(tmp_path: Path) -> None:
+    relevant: list[Json] = [{"doc": "b", "start": 4, "end": 10}]
+
+    def pipeline(case: Case, passages: Sequence[Context] = ()) -> tuple[Sequence[Context], str]:
+        return passages, "I don't know."
+
+    case = Case("q1", "When does it close?", extra={"relevant": relevant})
+    evaluate_pipeline(
+        pipeline, [case], criteria=ANSWERED, judges=HALVES, gold_passages=True, passages=PAGES, name="given",
+        out=tmp_path,
+    )  # fmt: skip
+    found = diagnose_run(Run(tmp_path / "given"))
+    assert [each.name for each in found.causes] == ["refused_answerable"]
+    assert found.cases[0].evidence[1].why == "what is needed was read: b:4-10 at 1 of 1"
 
 
 def test_right_passages_are_cut_from_their_documents_the_highest_grade_first() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judges.phrases import addresses_judge
+from judges.phrases import addresses_judge, bare, is_direction
 from support.hostile_texts import HOSTILE
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "judges" / "example" / "cases.jsonl"
@@ -137,3 +137,45 @@ def test_what_is_found_is_one_short_line(text: str) -> None:
 def test_long_texts_take_time_in_proportion(part: str) -> None:
     # What took quadratic time would take hours here.
     addresses_judge(part * (1_000_000 // len(part)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Please contact support.",
+        "**Please get in touch with our support team!**",
+        "For more information, please contact our customer service.",
+        "You can contact us about this.",
+        "Si us plau, contacteu amb l'equip de suport.",
+        "Poseu-vos en contacte amb el servei d'atenció al client.",
+        "Merci de contacter notre assistance.",
+        "Veuillez contacter le support technique pour plus d’informations.",
+        "Vă rog să contactați echipa de asistență.",
+        "Vă rugăm să ne contactați.",
+    ],
+)
+def test_sending_the_reader_to_people_is_a_direction_in_four_languages(text: str) -> None:
+    assert is_direction(bare(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Contact support to reset the passphrase.",
+        "Contact our support team within 14 days.",
+        "Contact support at 555-1234.",
+        "The support team can reset it.",
+        "Ask your administrator.",
+        "Send a photo of your student card from Account.",
+        "Contacteu amb l'equip de suport per restablir la contrasenya.",
+        "Contactez notre assistance dans les 14 jours.",
+        "Contactați echipa de asistență pentru rambursare.",
+    ],
+)
+def test_what_says_more_than_where_to_turn_is_no_direction(text: str) -> None:
+    assert not is_direction(bare(text))
+
+
+@pytest.mark.parametrize("part", ["please ", "you can contact ", "please contact the a ", "contact us for "])
+def test_a_long_sentence_takes_no_long_time_to_be_no_direction(part: str) -> None:
+    assert not is_direction(part * (200_000 // len(part)) + "x")

@@ -179,6 +179,88 @@ field = "meta.answerable"
         read_criterion(file)
 
 
+YAML = """
+include: [faithfulness]
+criteria:
+  - name: polite
+    description: Is it polite?
+    levels: &scale
+      - {label: no, score: 0}
+      - {label: yes, score: 1, description: It is.}
+  - {name: plain, levels: *scale}
+checks:
+  - name: short
+    kind: length
+    unit: words
+    most: 120
+"""
+SAME = """
+include = ["faithfulness"]
+[[criteria]]
+name = "polite"
+description = "Is it polite?"
+[[criteria.levels]]
+label = "no"
+score = 0
+[[criteria.levels]]
+label = "yes"
+score = 1
+description = "It is."
+[[criteria]]
+name = "plain"
+[[criteria.levels]]
+label = "no"
+score = 0
+[[criteria.levels]]
+label = "yes"
+score = 1
+description = "It is."
+[[checks]]
+name = "short"
+kind = "length"
+unit = "words"
+most = 120
+"""
+
+
+@pytest.mark.parametrize("ending", ["yaml", "yml"])
+def test_yaml_says_the_same_as_toml(tmp_path: Path, ending: str) -> None:
+    (tmp_path / "mine.toml").write_text(SAME, encoding="utf-8")
+    (tmp_path / f"mine.{ending}").write_text(YAML, encoding="utf-8")
+    assert read_rubric(tmp_path / f"mine.{ending}") == read_rubric(tmp_path / "mine.toml")
+
+
+@pytest.mark.parametrize(
+    ("yaml", "toml"),
+    [
+        ("levles: []", "levles = []"),
+        ("judged: reply", 'judged = "reply"'),
+        ("levels: [{label: a, score: 7}]", "levels = [{label = 'a', score = 7}]"),
+        ("levels: [{label: 1, score: 0}]", "levels = [{label = 1, score = 0}]"),
+        ("checks: [{kind: json}]", "checks = [{kind = 'json'}]"),
+        ("checks: [{name: a, kind: length, most: many}]", "checks = [{name = 'a', kind = 'length', most = 'many'}]"),
+        ("checks: [{name: a, kind: length, max: 5}]", "checks = [{name = 'a', kind = 'length', max = 5}]"),
+        ("name: a b", 'name = "a b"'),
+        ("include: [a, a]", "include = ['a', 'a']"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_of_yaml_in_the_same_words(tmp_path: Path, yaml: str, toml: str) -> None:
+    said: list[str] = []
+    for ending, text in (("yaml", yaml), ("toml", toml)):
+        file = tmp_path / f"mine.{ending}"
+        file.write_text(text, encoding="utf-8")
+        with pytest.raises(InputError) as caught:
+            read_rubric(file)
+        said.append(str(caught.value).replace(f".{ending}:", ":"))
+    assert said[0] == said[1]
+
+
+def test_files_that_a_rubric_includes_are_looked_for_beside_it(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('include = ["tone", "other.yaml", "sub/../third.toml"]', encoding="utf-8")
+    assert read_rubric(file).include == ("tone", str(tmp_path / "other.yaml"), str(tmp_path / "third.toml"))
+
+
 def test_one_criterion_is_a_rubric_too(tmp_path: Path) -> None:
     file = tmp_path / "tone.toml"
     file.write_text(TONE)

@@ -114,6 +114,15 @@ def test_a_list_puts_a_case_in_several_slices_and_its_absence_in_one_of_its_own(
     assert rows[-1].slice == NO_SLICE
 
 
+def test_answers_to_a_case_that_was_asked_several_times_are_one_case_to_the_intervals(tmp_path: Path) -> None:
+    cases = [make_case(number, extra={"repeat_of": f"q{number // 3}"}) for number in range(6)]
+    run = run_of(tmp_path, cases)
+    [row] = summarise_run(run, run.manifest())
+    assert (row.mean.n, row.mean.n_clusters) == (6, 2)
+    [row] = summarise_run(run, run.manifest(), cluster="id")
+    assert row.mean.n_clusters == 6
+
+
 def test_slices_are_in_natural_order(tmp_path: Path) -> None:
     run = run_of(tmp_path, [make_case(number, extra={"turn": number}) for number in (10, 2, 1)])
     assert [row.slice for row in summarise_run(run, run.manifest(), by="turn")] == ["1", "2", "10"]

@@ -10,9 +10,10 @@ from judges.engine.run import Run
 from judges.errors import InputError
 from judges.retrieval.labels import Label
 from support.builders import make_case
+from support.held_out_topics import HELD_OUT_TOPICS
 from support.planted_causes import CRITERIA as JUDGED
 from support.planted_causes import NO_FAULT, KnowingJudge, planted_cases
-from support.planted_topics import LATER_TOPICS, TOPICS
+from support.planted_topics import LATER_TOPICS, TOPICS, Topic
 
 
 class WrongJudge:
@@ -95,6 +96,26 @@ def test_grouped_cases_make_wider_intervals(tmp_path: Path) -> None:
     assert (alone.n_clusters, grouped.n_clusters) == (None, 2)
 
 
+def test_repeats_of_a_case_are_one_case_to_every_interval(tmp_path: Path) -> None:
+    cases = [make_case(number, extra={"relevant": ["x"], "repeat_of": f"q{number // 2}"}) for number in range(8)]
+    evaluate_sync(cases, [CORRECTNESS], WrongJudge(), out=tmp_path)
+    found = diagnose_run(Run(tmp_path))
+    assert (found.failing.n, found.failing.n_clusters, found.causes[0].figure.n_clusters) == (8, 4, 4)
+
+
+def test_a_field_may_say_what_can_be_answered(tmp_path: Path) -> None:
+    kinds = (["out of scope"], ["in scope"], ["both", "in scope", "out of scope"], ["small talk"])
+    cases = [make_case(number, answer="Seven.", extra={"meta": {"kind": kind}}) for number, kind in enumerate(kinds)]
+    evaluate_sync(cases, [FAITHFULNESS], WrongJudge(), out=tmp_path)
+    told = {("meta.kind", "out of scope"): False, ("meta.kind", "in scope"): True}
+    found = diagnose_run(Run(tmp_path), answerable=told)
+    assert [each.standing for each in found.cases] == ["fails", "passes", "passes", "passes"]
+    assert found.causes[0].name == "answered_unanswerable"
+    assert found.cases[0].evidence[0].why == "meta.kind is out of scope: it can not be answered"
+    with pytest.raises(InputError, match=r"no case has meta\.kind `nowhere`"):
+        diagnose_run(Run(tmp_path), answerable={("meta.kind", "nowhere"): False})
+
+
 def test_labels_from_elsewhere_have_to_be_of_these_cases(tmp_path: Path) -> None:
     run = ran(tmp_path, "strayed")
     assert diagnose_run(run, labels={"c0": [Label("z")]}).causes[0].name == "not_retrieved"
@@ -137,24 +158,24 @@ def planted(cases: list[Case]) -> list[str]:
     return [str(case.find("planted.component")) for case in cases]
 
 
-@pytest.mark.parametrize("topics", [TOPICS, LATER_TOPICS])
+@pytest.mark.parametrize("topics", [TOPICS, LATER_TOPICS, HELD_OUT_TOPICS], ids=["first", "later", "held-out"])
 def test_the_planted_component_is_named_in_95_percent_of_the_cases_if_the_judge_knows(
-    tmp_path: Path, topics: tuple[object, ...]
+    tmp_path: Path, topics: tuple[Topic, ...]
 ) -> None:
-    cases = planted_cases(TOPICS if topics is TOPICS else LATER_TOPICS)
+    cases = planted_cases(topics)
     found = named(diagnosed(tmp_path, cases, knowing=True))
     right = [one == other for one, other in zip(found, planted(cases), strict=True)]
     assert len(cases) >= 200
     assert sum(right) >= 0.95 * len(right)
 
 
-def test_the_overlap_judge_misses_some_failures_and_the_rules_are_right_on_the_rest(tmp_path: Path) -> None:
-    cases = planted_cases(LATER_TOPICS)
+def test_the_overlap_judge_sees_most_failures_and_the_rules_are_right_on_these(tmp_path: Path) -> None:
+    cases = planted_cases(HELD_OUT_TOPICS)
     found = diagnosed(tmp_path, cases, knowing=False)
     seen = [
         (one, other)
         for one, other, each in zip(named(found), planted(cases), found.cases, strict=True)
         if each.standing == "fails"
     ]
-    assert len(seen) >= 0.8 * sum(each != NO_FAULT for each in planted(cases))
+    assert len(seen) >= 0.95 * sum(each != NO_FAULT for each in planted(cases))
     assert sum(one == other for one, other in seen) >= 0.95 * len(seen)
