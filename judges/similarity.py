@@ -34,6 +34,8 @@ MANY: Final = 10_000
 """Tokens from which memory counts more than time."""
 SAME: Final = 0.5
 """Share of a claim that a window must hold to be about the same thing, so that a negation contradicts it."""
+_DEMOTED: Final = 8
+"""How many times as much a word weighs that isn't granted."""
 SHORTEST_WINDOW: Final = 20
 """Places. What a short claim says may be spread over a sentence."""
 
@@ -137,8 +139,10 @@ class _Wanted(NamedTuple):
     tokens: Tokens
     keys: Sequence[str]
     breadths: Sequence[int]
+    weights: Sequence[int]
+    """By key, before its rarity: the breadth, or less of it for what is granted."""
     numbers: Sequence[str]
-    """The keys that are numbers."""
+    """The keys that are numbers, and not granted."""
 
 
 class _Found(NamedTuple):
@@ -153,7 +157,12 @@ class _Found(NamedTuple):
 
 
 def best_overlap(
-    claim: Tokens, passages: Sequence[Passage], *, window: float = 3.0, penalty: float = 0.3
+    claim: Tokens,
+    passages: Sequence[Passage],
+    *,
+    window: float = 3.0,
+    penalty: float = 0.3,
+    granted: AbstractSet[str] = frozenset(),
 ) -> tuple[int, Overlap]:
     """Where the claim is covered best: the index of the passage, and how well its best window does.
 
@@ -166,6 +175,13 @@ def best_overlap(
         window: Length of a window, in lengths of the claim; 20 words at least, in whole blocks.
         penalty: What the share is multiplied by when a number is nowhere in the passage, and once more when a content
             word of the claim stands in the window with the opposite polarity only.
+        granted: Keys that prove little, found or not: what was asked says them already. Each weighs an eighth, and a
+            number among them may be absent.
+
+    Source:
+        Words of the question are granted as in Mohler, Bunescu & Mihalcea 2011, Learning to Grade Short Answer
+        Questions (ACL), who leave them out ("question demoting"). An eighth is left here for what is chosen among
+        things that the question names.
 
     Raises:
         ValueError: The claim has no token, or there is no passage.
@@ -174,8 +190,11 @@ def best_overlap(
         raise ValueError("an overlap needs a claim with a token and a passage")
     keys = list(dict.fromkeys(claim.keys))
     breadths = list(map(_breadth, keys))
-    numbers = [key for key, breadth in zip(keys, breadths, strict=True) if breadth == NUMBER]
-    wanted = _Wanted(claim, keys, breadths, numbers)
+    numbers = [key for key, breadth in zip(keys, breadths, strict=True) if breadth == NUMBER and key not in granted]
+    weights = breadths
+    if granted and not granted.isdisjoint(keys):
+        weights = [breadth * (1 if key in granted else _DEMOTED) for key, breadth in zip(keys, breadths, strict=True)]
+    wanted = _Wanted(claim, keys, breadths, weights, numbers)
     span = math.ceil(max(SHORTEST_WINDOW, window * claim.length) / BLOCK) + 1
     bounds = sorted((-_bound(wanted, passage, penalty), index) for index, passage in enumerate(passages))
     best, chosen = _Found(-1.0), -1
@@ -191,10 +210,10 @@ def best_overlap(
 def _bound(wanted: _Wanted, passage: Passage, penalty: float) -> float:
     """What a window as long as the passage would score, polarity aside: no window scores more."""
     rarity = passage.rarity
-    held: int = sum(map(mul, wanted.breadths, map(rarity.get, wanted.keys, repeat(0))))
+    held: int = sum(map(mul, wanted.weights, map(rarity.get, wanted.keys, repeat(0))))
     if not held:
         return 0.0
-    total: int = sum(map(mul, wanted.breadths, map(rarity.get, wanted.keys, repeat(passage.rarest))))
+    total: int = sum(map(mul, wanted.weights, map(rarity.get, wanted.keys, repeat(passage.rarest))))
     return held / total * _factor(wanted, passage, penalty)
 
 
@@ -214,7 +233,7 @@ def _search(wanted: _Wanted, passage: Passage, span: int, penalty: float, bound:
     if windows > 1:
         held = list(accumulate(_changes(wanted, passage, span)[:windows]))
         most = max(held)
-        total: int = sum(map(mul, wanted.breadths, map(passage.rarity.get, wanted.keys, repeat(passage.rarest))))
+        total: int = sum(map(mul, wanted.weights, map(passage.rarity.get, wanted.keys, repeat(passage.rarest))))
         score = most / total * factor
         candidates = (window for window, weight in enumerate(held) if weight == most)
     opposed: dict[int, frozenset[str]] = {}
@@ -229,11 +248,11 @@ def _search(wanted: _Wanted, passage: Passage, span: int, penalty: float, bound:
 def _changes(wanted: _Wanted, passage: Passage, span: int) -> list[int]:
     """By how much the weight held by the window that begins at a block differs from that of the window before."""
     changes = [0] * (passage.size + 1)
-    for key, breadth in zip(wanted.keys, wanted.breadths, strict=True):
+    for key, before_rarity in zip(wanted.keys, wanted.weights, strict=True):
         blocks = passage.blocks.get(key)
         if blocks is None:
             continue
-        weight = breadth * passage.rarity[key]
+        weight = before_rarity * passage.rarity[key]
         begin = blocks[0] - span + 1
         changes[max(0, begin)] += weight
         after = blocks[0] + 1  # the first window not yet known to hold the key
@@ -274,6 +293,7 @@ def _explain(wanted: _Wanted, passage: Passage, found: _Found, penalty: float) -
     """Names the words behind a score, and the stretch of the passage."""
     start, end, held = _narrow(wanted, passage, found)
     tokens = wanted.tokens
+    weights = dict(zip(wanted.keys, wanted.weights, strict=True))
     missing: list[list[int]] = []  # weight, start, end
     opposed: dict[str, None] = {}
     absent: dict[str, None] = {}
@@ -284,7 +304,7 @@ def _explain(wanted: _Wanted, passage: Passage, found: _Found, penalty: float) -
             absent[tokens.text[first:last]] = None
         if key in held:
             continue
-        weight = _breadth(key) * passage.rarity.get(key, passage.rarest)
+        weight = weights[key] * passage.rarity.get(key, passage.rarest)
         if missing and first < missing[-1][2]:  # n-grams of one word overlap: name the stretch they make up
             missing[-1][0] += weight
             missing[-1][2] = last

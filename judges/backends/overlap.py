@@ -7,6 +7,7 @@ paraphrased, and is a floor that a model has to beat.
 import asyncio
 import re
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import fmean
@@ -30,6 +31,8 @@ class TokenOverlapJudge:
     Which text must be covered follows from the criterion: with claims, each claim of the hypothesis; else the premise
     (the question, or the reference that fits best) by the answer or the passage. Of a question only the share counts;
     of a claim or a reference, a number that is nowhere in the passage and a negation on one side only count on top.
+    Of a reference, what the question says itself counts for little, where the criterion shows the question: an answer
+    that repeats it hasn't answered it.
 
     Each entry of a verdict's `claims` names as evidence the window where its text was found. The verdict's own evidence
     is the window of the best claim or passage; with a question or references as premise it tells which one counted.
@@ -71,11 +74,11 @@ class TokenOverlapJudge:
     @property
     def fingerprint(self) -> str:
         """Everything scores depend on: our rules, Unicode's tables, the parameters, the splitter."""
-        return "overlap@2:" + fingerprint(self._ways())
+        return "overlap@3:" + fingerprint(self._ways())
 
     def describe(self, criterion: Criterion) -> dict[str, Json]:  # noqa: ARG002 - the same for each
         """What the fingerprint is made of, by name."""
-        return {"judge": "overlap@2", **self._ways()}
+        return {"judge": "overlap@3", **self._ways()}
 
     def _ways(self) -> dict[str, Json]:
         return {
@@ -108,18 +111,20 @@ class TokenOverlapJudge:
             return found
         judged, against = found.judged, found.against
         lang = case.lang or self._lang
+        asked = case.question if Part.QUESTION in criterion.background else None
+        granted = frozenset(tokenise(asked, lang).keys) if asked else frozenset[str]()
         match criterion.unit:
             case Unit.CLAIM:
-                return await self._by_claims(case, lang, judged, against)
+                return await self._by_claims(case, lang, judged, against, granted)
             case Unit.CONTEXT:
-                return self._by_passages(lang, judged, against)
+                return self._by_passages(lang, judged, against, granted)
             case _:
                 # Passages are where a thing is looked for; a question or a reference is what must be there.
                 covered, searched = (judged, against) if criterion.premise is Part.CONTEXTS else (against, judged)
-                return self._as_a_whole(lang, covered, searched)
+                return self._as_a_whole(lang, covered, searched, granted)
 
     async def _by_claims(
-        self, case: Case, lang: str, judged: Sequence[Text], against: Sequence[Text]
+        self, case: Case, lang: str, judged: Sequence[Text], against: Sequence[Text], granted: AbstractSet[str]
     ) -> Verdict | Abstained:
         """The mean over the claims; of several references, the one with the best mean."""
         searched = _Searched(against, lang)
@@ -134,7 +139,7 @@ class TokenOverlapJudge:
                 is_empty = False
                 tokens = tokenise(_CITATION.sub(" ", claim.text), lang)
                 if tokens.keys:
-                    found = self._look(tokens, text.part, searched)
+                    found = self._look(tokens, text.part, searched, granted)
                     claims.append(
                         ClaimVerdict(
                             claim.text,
@@ -165,12 +170,14 @@ class TokenOverlapJudge:
             return best
         return Abstained("no_claims", "nothing in it claims anything" if is_empty else "no claim has a word in it")
 
-    def _by_passages(self, lang: str, judged: Sequence[Text], against: Sequence[Text]) -> Verdict | Abstained:
+    def _by_passages(
+        self, lang: str, judged: Sequence[Text], against: Sequence[Text], granted: AbstractSet[str]
+    ) -> Verdict | Abstained:
         """The mean over the passages."""
         claims: list[ClaimVerdict] = []
         evidence, highest = None, -1.0
         for text in judged:
-            verdict = self._as_a_whole(lang, against, [text])
+            verdict = self._as_a_whole(lang, against, [text], granted)
             if isinstance(verdict, Abstained):
                 return verdict
             window = verdict.claims[0].evidence
@@ -184,14 +191,16 @@ class TokenOverlapJudge:
             evidence=evidence,
         )
 
-    def _as_a_whole(self, lang: str, covered: Sequence[Text], searched: Sequence[Text]) -> Verdict | Abstained:
+    def _as_a_whole(
+        self, lang: str, covered: Sequence[Text], searched: Sequence[Text], granted: AbstractSet[str]
+    ) -> Verdict | Abstained:
         """How well one text is covered; of several, the best."""
         passages = _Searched(searched, lang)
         best: tuple[Text, _Found] | None = None
         for text in covered:
             tokens = tokenise(text.text, lang)
             if tokens.keys:
-                found = self._look(tokens, text.part, passages)
+                found = self._look(tokens, text.part, passages, granted)
                 if best is None or found.score > best[1].score:
                     best = text, found
         if best is None:
@@ -205,10 +214,16 @@ class TokenOverlapJudge:
             evidence=Evidence(text.part.value, text.index, 0, len(text.text), text.doc_id),
         )
 
-    def _look(self, tokens: Tokens, part: Part, searched: "_Searched") -> "_Found":
-        """Look for one claim of `part` in all the texts."""
+    def _look(self, tokens: Tokens, part: Part, searched: "_Searched", granted: AbstractSet[str]) -> "_Found":
+        """Look for one claim of `part` in all the texts. What the question says is granted to a reference only."""
         penalty = 1.0 if part is Part.QUESTION else self._penalty  # a question asserts nothing that could be denied
-        index, overlap = best_overlap(tokens, searched.passages, window=self._window, penalty=penalty)
+        index, overlap = best_overlap(
+            tokens,
+            searched.passages,
+            window=self._window,
+            penalty=penalty,
+            granted=granted if part is Part.REFERENCES else frozenset(),
+        )
         text = searched.texts[index]
         evidence = None
         if overlap.end > overlap.start:

@@ -43,6 +43,21 @@ SENTENCES = {
 }
 
 
+@given(st.lists(st.sampled_from(["gate", "north", "green", "1932", "blue", "of"]), min_size=1, max_size=8), st.data())
+def test_what_is_granted_weighs_an_eighth_and_changes_nothing_that_is_all_there(
+    words: list[str], data: st.DataObject
+) -> None:
+    granted = frozenset(data.draw(st.sets(st.sampled_from(["gate", "north", "green", "1932"]))))
+    claim = tokenise(" ".join(words), "en")
+    whole = best_overlap(claim, [Passage(" ".join(reversed(words)), "en")], granted=granted)[1]
+    assert whole.score == pytest.approx(1)
+    found = best_overlap(claim, [Passage("north gate", "en")], granted=granted)[1]
+    weights = {word: {"of": 2, "1932": 8}.get(word, 4) / (8 if word in granted else 1) for word in words}
+    held = sum(weight for word, weight in weights.items() if word in ("north", "gate"))
+    is_absent = "1932" in words and "1932" not in granted
+    assert found.score == pytest.approx(held / sum(weights.values()) * (0.3 if is_absent else 1))
+
+
 def look(claim: str, *passages: str, lang: str = "en", penalty: float = 0.3) -> Overlap:
     return best_overlap(tokenise(claim, lang), [Passage(text, lang) for text in passages], penalty=penalty)[1]
 

@@ -2,6 +2,7 @@ import asyncio
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -141,6 +142,50 @@ def test_what_must_be_covered_is_the_reference_and_the_question_not_the_answer()
     )
     assert verdict(long, CORRECTNESS).score == 1
     assert verdict(long, ANSWER_RELEVANCE).score == pytest.approx(8 / 11)
+
+
+def answered(question: str | None, answer: str, reference: str, *, contexts: Sequence[str] = ()) -> Case:
+    return Case("a", question, answer, tuple(Context(text) for text in contexts), (reference,), lang="en")
+
+
+def test_an_answer_that_repeats_the_question_and_differs_in_what_was_asked_fails() -> None:
+    judge = TokenOverlapJudge()
+    reference = "The north gate of the old harbour is painted green and white."
+    asked = "How is the north gate of the old harbour painted?"
+    wrong, right = (
+        f"The north gate of the old harbour is painted {colours}." for colours in ("blue", "green and white")
+    )
+    for criterion in (CORRECTNESS, COMPLETENESS):
+        assert verdict(answered(asked, wrong, reference), criterion).score < judge.threshold
+        assert verdict(answered(None, wrong, reference), criterion).score >= judge.threshold
+        assert verdict(answered(asked, right, reference), criterion).score == pytest.approx(1)
+    assert verdict(answered(asked, "", reference, contexts=[wrong]), CONTEXT_RECALL).score < judge.threshold
+
+
+def test_a_number_that_the_question_says_need_not_be_repeated() -> None:
+    reference = "In 1932 the harbour bridge."
+    asked = verdict(answered("What was opened in 1932?", "The harbour bridge.", reference), CORRECTNESS)
+    assert asked.score > 0.8
+    assert "nowhere" not in asked.rationale
+    assert verdict(answered("What was opened?", "The harbour bridge.", reference), CORRECTNESS).score < 0.35
+
+
+def test_of_things_that_the_question_names_the_one_chosen_counts() -> None:
+    asked = "Is the lake or the river deeper?"
+    right, wrong = (
+        verdict(answered(asked, f"The {what}.", "The lake."), CORRECTNESS).score for what in ("lake", "river")
+    )
+    assert right == pytest.approx(1)
+    assert wrong < right / 2
+
+
+def test_what_the_question_says_counts_in_an_answer_that_is_held_against_passages() -> None:
+    contexts = ["The north gate is painted green."]
+    asked, alone = (
+        verdict(answered(question, "The north gate is blue.", "x", contexts=contexts), FAITHFULNESS)
+        for question in ("Which colour has the north gate?", None)
+    )
+    assert asked.score == alone.score
 
 
 def test_a_relevant_answer_may_deny_and_needs_no_number_of_the_question() -> None:
@@ -382,6 +427,23 @@ def test_faithfulness_agrees_with_people_on_conversations_and_abstains_without_p
     assert 0.9 <= auroc(gold, scores) <= 0.96
     assert auroc(gold, scores) > auroc(gold, peer)
     assert 0.6 <= kappa(gold, [score >= judge.threshold for score in scores]) <= 0.75
+
+
+def test_completeness_is_nearer_to_a_model_s_judgement_where_it_knows_the_question() -> None:
+    judge = TokenOverlapJudge()
+    gold: list[bool] = []
+    knowing: list[float] = []
+    unknowing: list[float] = []
+    for row in rows("mtrag_human_eval"):
+        case = to_case(row)
+        found, without = (judged(each, COMPLETENESS, judge) for each in (case, replace(case, question=None)))
+        if row["meta"]["system"] != "reference" and isinstance(found, Verdict) and isinstance(without, Verdict):
+            gold.append(row["judges"]["rb_llm"]["quality"] >= 0.5)
+            knowing.append(found.score)
+            unknowing.append(without.score)
+    assert len(gold) == 306
+    assert 0.85 <= auroc(gold, knowing) <= 0.91
+    assert auroc(gold, knowing) > auroc(gold, unknowing) + 0.03
 
 
 def test_a_citation_is_no_number_that_the_passage_should_hold() -> None:
