@@ -57,6 +57,7 @@ bench: $(VENV)/installed-test
 	$(BIN)/python benchmarks/cache.py
 	$(BIN)/python benchmarks/throttle.py
 	$(BIN)/python benchmarks/hosted.py --quick
+	$(BIN)/python benchmarks/agreement.py
 	$(BIN)/python benchmarks/gate_false_alarms.py
 
 clean:
@@ -74,8 +75,9 @@ $(VENV)/installed: $(VENV)/made pyproject.toml constraints.txt
 	@$(PIP) --editable .
 	@touch $@
 
-$(VENV)/installed-test: $(VENV)/installed
+$(VENV)/installed-test: $(VENV)/installed tests/oracles/requirements.txt
 	@$(PIP) --group test
+	@$(PIP) --no-deps --requirement tests/oracles/requirements.txt
 	@touch $@
 
 $(VENV)/installed-check: $(VENV)/installed-test

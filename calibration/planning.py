@@ -11,7 +11,7 @@ from calibration.statistics.power import gold_fails, plan_kappa_halfwidth, plan_
 from judges.errors import InputError
 from judges.intervals import normal_quantile, proportion, proportion_interval
 
-__all__ = ["Expected", "Goal", "Need", "expect", "half_width", "need"]
+__all__ = ["Expected", "Goal", "Need", "expect", "fails_among", "half_width", "need"]
 
 Goal: TypeAlias = Literal["kappa", "pass_rate", "pass_rate_with_judge"]
 """What the interval is of. `pass_rate` uses the labels alone; `pass_rate_with_judge` joins them to the judge's verdicts
@@ -129,7 +129,7 @@ def need(goal: Goal, wanted: float, expected: Expected, how: How) -> Need | None
     reached = half_width(goal, total, expected, how)
     if at < total:
         n = counts[at]
-        return Need(goal, wanted, n, True, reached, expected.deff_of(n), _fails(n, expected, how))
+        return Need(goal, wanted, n, True, reached, expected.deff_of(n), fails_among(n, expected, how))
     alone: Mapping[Goal, Callable[[], int]] = {
         "kappa": lambda: plan_kappa_halfwidth(expected.kappa, expected.pass_rate, wanted, deff=expected.deff).n,
         "pass_rate": lambda: plan_proportion(expected.pass_rate, wanted, deff=expected.deff).wilson.n,
@@ -175,7 +175,8 @@ def _split(n: int, expected: Expected, how: How) -> tuple[float, float]:
     return float(half), float(n - half)
 
 
-def _fails(n: int, expected: Expected, how: How) -> float:
+def fails_among(n: int, expected: Expected, how: How) -> float:
+    """How many of `n` labels are likely to be fails: every rate over failed cases rests on these few."""
     first, second = _split(n, expected, how)
     if how != "by_verdict":
         return gold_fails(n, expected.pass_rate)

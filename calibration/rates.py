@@ -7,11 +7,12 @@ from typing import Literal, TypeAlias
 from calibration.items import Items
 from calibration.meaning import PASS
 from calibration.pairs import Pairs
-from calibration.statistics.prevalence import PassRate, Selection, true_pass_rate
+from calibration.statistics.prevalence import PassRate, Selection, check_population_value, true_pass_rate
+from judges.errors import InputError
 from judges.figures import Figure, to_record
 from judges.intervals import proportion
 
-__all__ = ["CHOSEN", "Chosen", "CorrectedRate", "StratumOf", "corrected_rate"]
+__all__ = ["CHOSEN", "Chosen", "CorrectedRate", "StratumOf", "check_value", "corrected_rate"]
 
 Chosen: TypeAlias = Literal["random", "by-verdict", "by-score", "by-gold", "by-hand", "tuning", "unknown"]
 CHOSEN: tuple[Chosen, ...] = ("random", "by-verdict", "by-gold", "by-hand", "tuning", "unknown")
@@ -25,6 +26,23 @@ _SELECTIONS: dict[Chosen, Selection] = {
     "by-score": "by_score",
     "by-gold": "by_gold",
 }
+
+
+def check_value(name: str, chosen: Chosen) -> None:
+    """Refuse to read a rate of the labelled cases (`kappa`, `recall`, ...) as one of the whole run.
+
+    Raises:
+        InputError: Cases chosen like this don't tell it; the message says what to do.
+    """
+    if chosen in ("by-hand", "tuning"):
+        how = "picked by hand" if chosen == "by-hand" else "what the judge was tuned on"
+        raise InputError(f"the labelled cases were {how}, so {name} is no value of the run; label a random sample")
+    if chosen == "unknown":
+        return
+    try:
+        check_population_value(name, _SELECTIONS[chosen])
+    except ValueError as error:
+        raise InputError(str(error)) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +72,8 @@ def corrected_rate(items: Items, pairs: Pairs, chosen: Chosen, stratum_of: Strat
         items: What the judge is held against people on. A failed judgement is no verdict: it is left out.
         pairs: All pairs, with the verdicts on cases without a label.
         chosen: How the labelled cases were chosen.
-        stratum_of: Within which strata, where it was by score.
+        stratum_of: Within which strata, where it was by score. Within a stratum each case was as likely, so strata say
+            all that the cases' probabilities do, and more exactly than weights would.
     """
     judged = [each for each in items.pairs if each.said in items.labels]
     human = [each.gold == PASS for each in judged]
@@ -69,8 +88,10 @@ def corrected_rate(items: Items, pairs: Pairs, chosen: Chosen, stratum_of: Strat
         strata = [stratum_of(each.score) for each in judged], list(map(stratum_of, pairs.unlabelled_scores))
     corrected = None
     if selection is not None and (selection != "by_gold" or rest):
+        # chosen by people's label, the others are no sample of the run: only all of it has the run's rate of passes
+        stream, groups = (list(rest), others) if selection != "by_gold" else ([*judge, *rest], everyone)
         corrected = true_pass_rate(
-            human, judge, rest, selection=selection, strata=strata, clusters=clusters, clusters_unlabelled=others
+            human, judge, stream, selection=selection, strata=strata, clusters=clusters, clusters_unlabelled=groups
         )
     return CorrectedRate(
         chosen,

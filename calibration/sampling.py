@@ -36,7 +36,6 @@ from calibration.statistics.prevalence import (
     Estimator,
     Selection,
     check_estimator,
-    check_population_value,
 )
 from judges.case import Case, Part
 from judges.criterion import Criterion
@@ -217,17 +216,6 @@ class Design:
         """
         try:
             check_estimator(self.selection, estimator)
-        except ValueError as error:
-            raise InputError(str(error)) from None
-
-    def check_value(self, name: str) -> None:
-        """Refuse to read a rate of the labelled cases (`kappa`, `recall`, ...) as one of the whole run.
-
-        Raises:
-            InputError: It isn't; the message says which rates are.
-        """
-        try:
-            check_population_value(name, self.selection)
         except ValueError as error:
             raise InputError(str(error)) from None
 

@@ -51,6 +51,8 @@ ProportionMethod: TypeAlias = Literal["wilson", "clopper_pearson", "jeffreys", "
 
 SMALL_N = 30
 FEW_CLUSTERS = 30
+RARE = 10
+"""Items of a class below which a rate over them is flagged."""
 HIGH_DROP = 0.05
 NOTHING = 1e-12
 """A standard error, on a scale of order 1, that is rounding and not data."""

@@ -4,7 +4,7 @@
 | --- | --- |
 | two raters: do they agree? | `agreement`, `confusion` |
 | many raters, repeats, panels | `raters`, `intraclass`, `ceiling`, `annotators`, `repeats` |
-| scores and probabilities | `scores`, `reliability`, `mapping`, `threshold`, `selective` |
+| scores and probabilities | `scores`, `correlations`, `reliability`, `mapping`, `threshold`, `selective`, `cascade` |
 | may a judge stand in for a person? | `replacement` |
 | the true pass rate | `prevalence`, made of `rogan_gladen`, `post_stratified`, `ppi`, `two_phase` |
 | how many labels? | `power` |

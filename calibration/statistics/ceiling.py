@@ -248,7 +248,7 @@ class GoldNoise:
 
     human_error: Figure
     judge_error: Figure
-    """Can be below 0 where the model does not fit; it is not clipped."""
+    """Can be below 0 or above 1 where the model does not fit; it is not clipped."""
 
     def to_record(self) -> dict[str, object]:
         """The figures as JSON-ready values."""

@@ -21,6 +21,7 @@ from calibration.statistics.resampling import Resamples
 from calibration.statistics.tables import LabelPairs, pairs_of_table
 from judges.figures import Figure, to_record
 from judges.intervals import (
+    RARE,
     Clusters,
     Interval,
     ProportionMethod,
@@ -47,8 +48,6 @@ __all__ = [
     "mcnemar_of_items",
     "multiclass_metrics",
 ]
-
-RARE = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +302,7 @@ class McNemar:
     """Why there is no statistic."""
     margin: float | None = None
     non_inferior: bool | None = None
-    """Whether the lower bound of the difference lies above -margin; None without margin or bound."""
+    """Whether the lower bound of the difference lies above -margin; None without margin, data or bound."""
 
     def to_record(self) -> dict[str, object]:
         """The test as JSON-ready values."""
@@ -376,7 +375,7 @@ def _non_inferior(difference: Figure, margin: float | None) -> bool | None:
         return None
     if not 0 < margin <= 1:
         raise ValueError(f"margin {margin}: give a number above 0 and at most 1")
-    return None if difference.ci_low is None else difference.ci_low > -margin
+    return None if difference.value is None or difference.ci_low is None else difference.ci_low > -margin
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from calibration.statistics.arrays import Numbers, as_truths
 from calibration.statistics.resampling import bootstrap_items
 from judges.figures import Figure, to_record, undefined
-from judges.intervals import check_level, cluster_codes, mean, proportion
+from judges.intervals import Clusters, check_level, cluster_codes, mean, proportion, sample_flags
 
 __all__ = [
     "Costs",
@@ -30,6 +30,8 @@ __all__ = [
 ]
 
 NOTHING = 1e-12
+MIN_CLUSTERS = 10
+"""Of fewer, a bootstrap interval is too narrow to be shown. Cameron, Gelbach & Miller 2008, Rev Econ Stat 90:414."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,21 +214,46 @@ def _cheapest(queries: Queries, costs: Costs) -> float | None:
 
 
 def threshold_figure(
-    queries: Queries, costs: Costs, *, level: float = 0.95, resamples: int = 2_000, seed: int = 0
+    queries: Queries,
+    costs: Costs,
+    *,
+    clusters: Clusters | None = None,
+    level: float = 0.95,
+    resamples: int = 2_000,
+    seed: int = 0,
 ) -> Figure:
     """The cheapest threshold, with a percentile bootstrap interval over queries.
 
+    Args:
+        queries: To choose it on.
+        costs: What mistakes cost.
+        clusters: One id per query where several belong together: whole clusters are drawn.
+        level: Of the two-sided interval.
+        resamples: At least 2,000.
+        seed: Of the resampling.
+
     Returns:
-        Undefined where rejecting everything is cheapest (no_threshold), or there are no queries of one kind.
+        Undefined where rejecting everything is cheapest (no_threshold), or there are no queries of one kind. Fewer than
+        10 clusters: no interval (too_few_clusters).
     """
     check_level(level)
     threshold = None if queries.reason else _cheapest(queries, costs)
     if threshold is None:
         return undefined(queries.reason or "no_threshold", n=queries.n, level=level)
+    groups = None if clusters is None else cluster_codes(clusters, queries.n)[1]
+    flags = () if groups is None else sample_flags(queries.n, groups)
+    figure = Figure(threshold, level=level, n=queries.n, n_clusters=groups, flags=flags)
+    if groups is not None and groups < MIN_CLUSTERS:
+        return replace(figure, reason="too_few_clusters")
     drawn = bootstrap_items(
-        lambda chosen: _cheapest(queries.some(chosen), costs), queries.n, level=level, resamples=resamples, seed=seed
+        lambda chosen: _cheapest(queries.some(chosen), costs),
+        queries.n,
+        clusters,
+        level=level,
+        resamples=resamples,
+        seed=seed,
     )
-    return drawn.onto(Figure(threshold, level=level, n=queries.n))
+    return drawn.onto(figure)
 
 
 # Cross-fitting
@@ -263,7 +290,12 @@ class CrossFitted:
 
 
 def cross_fit(
-    queries: Queries, costs: Costs, *, folds: Sequence[Hashable] | NDArray[np.generic], level: float = 0.95
+    queries: Queries,
+    costs: Costs,
+    *,
+    folds: Sequence[Hashable] | NDArray[np.generic],
+    clusters: Clusters | None = None,
+    level: float = 0.95,
 ) -> CrossFitted:
     """Choose a threshold, and for each fold one on the other folds; pool the decisions on the queries left out.
 
@@ -271,28 +303,37 @@ def cross_fit(
         queries: At least two.
         costs: What mistakes cost.
         folds: One per query (`calibration.statistics.mapping.assign_folds`).
+        clusters: One id per query where several belong together; no cluster may lie in two folds.
         level: Of the two-sided intervals.
 
     Raises:
-        ValueError: Not one fold per query, or all queries lie in one fold.
+        ValueError: Not one fold per query, all queries lie in one fold, or a cluster lies in two.
     """
     check_level(level)
     places, count = cluster_codes(folds, queries.n)
     if count < 2:
         raise ValueError("all queries lie in one fold: use at least two")
+    codes = None if clusters is None else cluster_codes(clusters, queries.n)[0]
+    if codes is not None and len(np.unique(np.stack((codes, places)), axis=1).T) > len(np.unique(codes)):
+        raise ValueError("some cluster lies in two folds: assign folds by cluster")
     accepted, thresholds = np.zeros(queries.n, dtype=np.bool_), list[float | None]()
     for fold in dict.fromkeys(places.tolist()):
         out = places == fold
         threshold = _cheapest(queries.some(~out), costs)
         thresholds.append(threshold)
         accepted[out] = False if threshold is None else queries.scores[out] >= threshold
-    apparent, held_out = choose(queries, costs), _operated(queries, accepted, costs, level)
+    apparent, held_out = choose(queries, costs), _operated(queries, accepted, costs, codes, level)
     looked = apparent.cost(costs)
     optimism = None if looked is None or held_out.cost.value is None else held_out.cost.value - looked
     return CrossFitted(apparent, tuple(thresholds), held_out, optimism)
 
 
-def _operated(queries: Queries, accepted: NDArray[np.bool_], costs: Costs, level: float) -> Operated:
+def _operated(
+    queries: Queries, accepted: NDArray[np.bool_], costs: Costs, codes: NDArray[np.intp] | None, level: float
+) -> Operated:
+    def of(chosen: NDArray[np.bool_]) -> NDArray[np.intp] | None:
+        return None if codes is None else codes[chosen]
+
     answerable = queries.answerable
     paid = (
         costs.false_accept * (accepted & ~answerable)
@@ -300,13 +341,13 @@ def _operated(queries: Queries, accepted: NDArray[np.bool_], costs: Costs, level
         + costs.accepted_wrong * (accepted & answerable & ~queries.correct)
     )
     top = costs.highest or 1.0
-    share = mean(paid / top, level=level)
+    share = mean(paid / top, codes, level=level)
     value, low, high, se = (
         None if each is None else each * top for each in (share.value, share.ci_low, share.ci_high, share.se)
     )
     return Operated(
-        proportion(~accepted[~answerable], level=level, reason="no_negative_gold"),
-        proportion(accepted[answerable], level=level, reason="no_positive_gold"),
-        proportion(queries.correct[accepted], level=level, reason="no_positive_pred"),
+        proportion(~accepted[~answerable], of(~answerable), level=level, reason="no_negative_gold"),
+        proportion(accepted[answerable], of(answerable), level=level, reason="no_positive_gold"),
+        proportion(queries.correct[accepted], of(accepted), level=level, reason="no_positive_pred"),
         replace(share, value=value, ci_low=low, ci_high=high, se=se),
     )

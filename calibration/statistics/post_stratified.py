@@ -2,21 +2,32 @@
 
 Sources:
     Tenenbein 1970, JASA 65:1350; Zou & Donner 2008, Statistics in Medicine 27:1693 (MOVER); Begg & Greenes 1983,
-    Biometrics 39:207 (reweighted rates).
+    Biometrics 39:207 (reweighted rates); Hájek 1971, in Foundations of Statistical Inference (weighted shares); Kish
+    1965, Survey Sampling (effective number of weighted labels).
 """
 
 from dataclasses import dataclass, replace
 from math import sqrt
-from typing import cast
+from typing import TypeAlias, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibration.statistics.arrays import Numbers, as_truths
-from calibration.statistics.two_phase import Design, both_clusters, clustered_design
+from calibration.statistics.two_phase import Design, as_weights, both_clusters, clustered_design, ids_of
 from judges.figures import Figure, to_record, undefined
-from judges.intervals import Clusters, check_level, mover, normal_quantile, proportion_of_counts, sample_flags
+from judges.intervals import (
+    Clusters,
+    check_level,
+    mover,
+    normal_quantile,
+    proportion,
+    proportion_interval,
+    proportion_of_counts,
+    sample_flags,
+)
 
-__all__ = ["PostStratified", "post_stratified", "post_stratified_of_counts"]
+__all__ = ["PostStratified", "post_stratified", "post_stratified_of_counts", "post_stratified_weighted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,17 +119,131 @@ def post_stratified(
     rest = int(np.count_nonzero(others)), int(np.count_nonzero(~others))
     table = cast("tuple[int, int, int, int]", cells)
     result = _post_stratified(table, rest, labelled_in_stream, level, None)
-    theta = result.estimate.value
-    if ids is None or theta is None:
+    if ids is None:
         return result
-    w, size = result.judge_only.value or 0.0, result.judge_only.n
+    stream = np.concatenate([f, others]) if labelled_in_stream else others
+    shown = (
+        proportion(stream, [*ids[0], *ids[1]] if labelled_in_stream else ids[1], level=level),
+        proportion(y[f], ids_of(ids[0], f), level=level, reason="no_positive_pred"),
+        proportion(y[~f], ids_of(ids[0], ~f), level=level, reason="no_negative_pred"),
+    )
+    theta, w, size = result.estimate.value, result.judge_only.value or 0.0, result.judge_only.n
+    if theta is None:
+        return _with_rates(replace(result, estimate=_open(result.estimate, w, shown)), shown)
     a1, a0 = result.ppv.value or 0.0, result.fomr.value or 0.0
     own = np.where(f, w * (y - a1) / max(result.ppv.n, 1), (1 - w) * (y - a0) / max(result.fomr.n, 1))
     share = (np.where(f, a1, a0) - theta) / size
     design = clustered_design(
         own + share if labelled_in_stream else own, (np.where(others, a1, a0) - theta) / size, ids, level
     )
-    return _post_stratified(table, rest, labelled_in_stream, level, design)
+    return _with_rates(_post_stratified(table, rest, labelled_in_stream, level, design), shown)
+
+
+Rates: TypeAlias = tuple[Figure, Figure, Figure]
+"""The share of the judge's passes, and the humans' rate among them and among its fails."""
+
+
+def _with_rates(result: PostStratified, rates: Rates) -> PostStratified:
+    return replace(result, judge_only=rates[0], ppv=rates[1], fomr=rates[2])
+
+
+def _open(estimate: Figure, w: float, rates: Rates) -> Figure:
+    """The interval of a rate that some verdict leaves open, from the limits of the other verdict's rate."""
+    _, ppv, fomr = rates
+    groups = ppv.n_clusters or fomr.n_clusters or 0
+    if estimate.reason != "empty_stratum":
+        return estimate
+    if any(each.reason == "too_few_clusters" for each in (ppv, fomr)):
+        return replace(estimate, ci_low=None, ci_high=None, method=None, n_clusters=groups)
+    low, high = _ends(w, ppv, fomr)
+    return replace(estimate, ci_low=low, ci_high=high, n_clusters=groups)
+
+
+def _ends(w: float, ppv: Figure, fomr: Figure) -> tuple[float, float]:
+    low = w * (ppv.ci_low or 0.0) + (1 - w) * (fomr.ci_low or 0.0)
+    return low, w * _or_one(ppv.ci_high) + (1 - w) * _or_one(fomr.ci_high)
+
+
+def post_stratified_weighted(
+    human: Numbers,
+    judge: Numbers,
+    judge_unlabelled: Numbers,
+    inclusion: Numbers,
+    *,
+    clusters: Clusters | None = None,
+    clusters_unlabelled: Clusters | None = None,
+    level: float = 0.95,
+) -> Figure:
+    """As `post_stratified`, for labels that were chosen with probabilities of their own, such as by the judge's score.
+
+    Each label counts inversely to its probability; the Wilson limits are those of the effective number of labels. It
+    holds where the labels show no error of the judge, and prediction-powered inference has nothing to go by.
+
+    Args:
+        human: One truth value per labelled item.
+        judge: The judge's, of the same items.
+        judge_unlabelled: The judge's, of the other items of the stream.
+        inclusion: The probability with which each labelled item was chosen, above 0 and at most 1.
+        clusters: One id per labelled item; then also one per unlabelled item.
+        clusters_unlabelled: One id per unlabelled item.
+        level: Of the two-sided interval.
+
+    Returns:
+        Where a verdict has items and no label: the weighted share of the labels alone.
+
+    Source:
+        a_v = sum w y / sum w over the labels of a verdict, w = 1/probability (Hájek 1971), in Tenenbein's formula;
+        effective number (sum w)^2 / sum w^2 (Kish 1965).
+    """
+    check_level(level)
+    y = as_truths(human, "human label")
+    f, others = as_truths(judge, "verdict", y.size), as_truths(judge_unlabelled, "verdict")
+    weights = as_weights(inclusion, y.size)
+    ids = both_clusters(clusters, clusters_unlabelled, y.size, others.size)
+    if y.size == 0:
+        return replace(undefined("no_data", level=level), ci_low=0.0, ci_high=1.0)
+    passed = int(np.count_nonzero(f)) + int(np.count_nonzero(others))
+    share = proportion_of_counts(passed, y.size + others.size, level=level)
+    rates = [_weighted_share(y[kept], weights[kept], level) for kept in (f, ~f)]
+    w1 = share.value or 0.0
+    if any(w > 0 and rate.value is None for w, rate in zip((w1, 1 - w1), rates, strict=True)):
+        alone = _weighted_share(y, weights, level)
+        theta = alone.value or 0.0
+        below, above = theta - (alone.ci_low or 0.0), _or_one(alone.ci_high) - theta
+        labelled, rest = weights * (y - theta) / weights.sum(), np.zeros(others.size)
+    else:
+        a1, a0 = (rate.value or 0.0 for rate in rates)
+        theta = min(max(w1 * a1 + (1 - w1) * a0, 0.0), 1.0)
+        below, above = _distances(share, *rates)
+        sums = [float(weights[kept].sum()) or 1.0 for kept in (f, ~f)]
+        own = weights * np.where(f, w1 * (y - a1) / sums[0], (1 - w1) * (y - a0) / sums[1])
+        labelled = own + (np.where(f, a1, a0) - theta) / share.n
+        rest = (np.where(others, a1, a0) - theta) / share.n
+    figure = Figure(theta, level=level, n=y.size, se=sqrt(float(labelled @ labelled) + float(rest @ rest)))
+    stretch = 1.0
+    if ids is not None:
+        design = clustered_design(labelled, rest, ids, level)
+        figure = replace(figure, n_clusters=design.n_clusters, se=design.se, deff=design.deff)
+        if design.stretch is None:
+            return replace(figure, reason="too_few_clusters", flags=sample_flags(y.size, design.n_clusters))
+        stretch = design.stretch
+    low, high = max(theta - stretch * below, 0.0), min(theta + stretch * above, 1.0)
+    flags = sample_flags(y.size, figure.n_clusters)
+    return replace(figure, ci_low=low, ci_high=high, method="post_stratified_mover", flags=flags)
+
+
+def _weighted_share(hits: NDArray[np.bool_], weights: NDArray[np.float64], level: float) -> Figure:
+    """The share of the weight that is hit, with the Wilson limits of the effective number of items."""
+    if hits.size == 0:
+        return replace(undefined("no_data", level=level), ci_low=0.0, ci_high=1.0)
+    total = float(weights.sum())
+    value = 1.0 if bool(hits.all()) else float(weights[hits].sum()) / total
+    low, high = _limits(value, total**2 / float(weights @ weights), level)
+    return Figure(value, low, high, level, "wilson", hits.size)
+
+
+def _limits(value: float, n: float, level: float) -> tuple[float, float]:
+    return proportion_interval(n if value == 1 else value * n, n, level=level)
 
 
 def _post_stratified(
@@ -138,8 +263,7 @@ def _post_stratified(
         return PostStratified(replace(nothing, ci_low=0.0, ci_high=1.0), weight, ppv, fomr, nothing, nothing)
     w1, w0 = weight.value, 1 - weight.value
     if (w1 > 0 and ppv.value is None) or (w0 > 0 and fomr.value is None):
-        low = w1 * (ppv.ci_low or 0.0) + w0 * (fomr.ci_low or 0.0)
-        high = w1 * _or_one(ppv.ci_high) + w0 * _or_one(fomr.ci_high)
+        low, high = _ends(w1, ppv, fomr)
         nothing = undefined("empty_stratum", n=n, level=level)
         figure = replace(nothing, ci_low=low, ci_high=high, method="wilson", n_clusters=groups)
         return PostStratified(figure, weight, ppv, fomr, nothing, nothing)

@@ -217,15 +217,24 @@ def _noncentrality(alpha: float, power: float) -> float:
     return float(brentq(short, 0.0, z + 40.0, xtol=1e-14, rtol=1e-14)) ** 2
 
 
-def plan_zero_errors(max_error: float, delta: float, *, deff: float = 1.0) -> SamplePlan:
+def plan_zero_errors(
+    max_error: float, delta: float, *, deff: float = 1.0, pass_rate: float | None = None
+) -> SamplePlan:
     """How many items without a single error show that errors are rarer than `max_error`, with confidence 1 - delta.
+
+    Args:
+        max_error: Share of errors to rule out.
+        delta: The chance of being wrong about it.
+        deff: Design effect of clusters.
+        pass_rate: Share of the items that humans pass, to say how many fails the plan holds.
 
     Source:
         Smallest n with (1 - alpha)^n <= delta.
     """
     exact = log(_inside(delta, "delta")) / log(1 - _inside(max_error, "max_error"))
     whole = round(exact)  # a whole number that came out a hair above itself
-    return _plan(float(whole) if whole and (1 - max_error) ** whole <= delta and whole <= exact + 1e-9 else exact, deff)
+    n = float(whole) if whole and (1 - max_error) ** whole <= delta and whole <= exact + 1e-9 else exact
+    return _plan(n, deff, pass_rate)
 
 
 # Corrected pass rates
@@ -272,6 +281,7 @@ def plan_ppi(
     cost_judge: float,
     budget: float,
     level: float = 0.95,
+    deff: float = 1.0,
 ) -> PpiPlan:
     """What PPI++ gains over human labels alone, and the best way to spend a budget.
 
@@ -285,6 +295,8 @@ def plan_ppi(
         cost_judge: Of one judge call.
         budget: To spend.
         level: Of the two-sided interval.
+        deff: Design effect of clusters, on labels and verdicts alike: errors and half width grow by its root, the split
+            stays.
 
     Raises:
         ValueError: A rate is outside its range; the judge makes no error, so that no label would be needed; or a cost,
@@ -292,8 +304,8 @@ def plan_ppi(
 
     Source:
         Effective labels n/(1 - rho^2 N/(n+N)); n0 = B/(c_y(1 - rho^2 + g rho^2 + 2 sqrt(g rho^2(1-rho^2)))),
-        n = n0(1 - rho^2 + sqrt(g rho^2(1-rho^2))), N = n(n0-n)/(n-(1-rho^2)n0), with g = c_f/c_y. A judge that costs
-        more than it saves gets nothing (N = 0).
+        n = n0(1 - rho^2 + sqrt(g rho^2(1-rho^2))), N = n(n0-n)/(n-(1-rho^2)n0), with g = c_f/c_y. Where the whole
+        budget in labels does as well (n0 <= B/c_y) the judge gets nothing: n = B/c_y, N = 0.
     """
     theta = _inside(true_rate, "true_rate")
     tpr, tnr = _share(sensitivity, "sensitivity"), _share(specificity, "specificity")
@@ -311,17 +323,18 @@ def plan_ppi(
     variance = theta * (1 - theta)
     mixed = sqrt(g * squared * (1 - squared))
     equivalent = _above_0(budget, "budget") / (cost_human * (1 - squared + g * squared + 2 * mixed))
-    best, rest = equivalent * (1 - squared + mixed), 0.0
-    if best < equivalent:
+    best, rest = budget / cost_human, 0.0
+    if equivalent > best:
+        best = equivalent * (1 - squared + mixed)
         rest = best * (equivalent - best) / (best - (1 - squared) * equivalent)
-    else:
-        best = budget / cost_human
-    half = normal_quantile(level) * sqrt(variance / best * (1 - squared * rest / (best + rest)))
+    stretch = sqrt(_above_0(deff, "a design effect"))
+    half = normal_quantile(level) * stretch * sqrt(variance / best * (1 - squared * rest / (best + rest)))
+    own = _rogan_gladen_se(theta, tpr, tnr, n, others)
     return PpiPlan(
         rho,
-        sqrt(variance / n),
-        sqrt(variance / n * (1 - squared * others / (n + others))),
-        _rogan_gladen_se(theta, tpr, tnr, n, others),
+        stretch * sqrt(variance / n),
+        stretch * sqrt(variance / n * (1 - squared * others / (n + others))),
+        None if own is None else stretch * own,
         n / (1 - squared * others / (n + others)),
         1 / (1 - squared),
         best,

@@ -3,6 +3,7 @@
 How the labelled items were chosen decides which estimator is valid; the others are refused.
 """
 
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
@@ -11,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibration.statistics.arrays import Numbers, as_numbers, as_truths
-from calibration.statistics.post_stratified import PostStratified, post_stratified
-from calibration.statistics.ppi import Lambda, PpiMean, StratifiedMean, Stratum, ppi_mean, stratified_ppi
+from calibration.statistics.post_stratified import PostStratified, post_stratified, post_stratified_weighted
+from calibration.statistics.ppi import Lambda, PpiMean, StratifiedMean, Stratum, ppi_mean, stratified_ppi, weighted_ppi
 from calibration.statistics.rogan_gladen import RoganGladen, rogan_gladen
 from calibration.statistics.two_phase import both_clusters, ids_of
 from judges.figures import Figure, to_record
@@ -22,6 +23,7 @@ __all__ = [
     "Estimator",
     "PassRate",
     "Selection",
+    "Strata",
     "check_estimator",
     "check_population_value",
     "true_mean",
@@ -39,13 +41,16 @@ and TNR still hold. `old_predictive_values`: of other data, whose P(human | verd
 the judge was tuned on.
 """
 Estimator: TypeAlias = Literal[
-    "post_stratified", "rogan_gladen", "ppi", "ppi_plus_plus", "stratified_ppi", "human_only"
+    "post_stratified", "rogan_gladen", "ppi", "ppi_plus_plus", "stratified_ppi", "weighted_ppi", "human_only"
 ]
+
+Strata: TypeAlias = tuple[Sequence[Hashable], Sequence[Hashable]]
+"""The stratum of each labelled and of each unlabelled item."""
 
 VALID: Mapping[Selection, tuple[Estimator, ...]] = {
     "random": ("post_stratified", "ppi_plus_plus", "ppi", "stratified_ppi", "rogan_gladen", "human_only"),
-    "by_verdict": ("post_stratified", "stratified_ppi"),
-    "by_score": ("stratified_ppi",),
+    "by_verdict": ("post_stratified", "stratified_ppi", "weighted_ppi"),
+    "by_score": ("stratified_ppi", "weighted_ppi"),
     "by_gold": ("rogan_gladen",),
     "old_error_rates": ("rogan_gladen",),
     "old_predictive_values": ("post_stratified",),
@@ -116,7 +121,8 @@ def true_pass_rate(
     *,
     selection: Selection,
     estimator: Estimator | None = None,
-    strata: tuple[Sequence[Hashable], Sequence[Hashable]] | None = None,
+    strata: Strata | None = None,
+    inclusion: Numbers | None = None,
     clusters: Clusters | None = None,
     clusters_unlabelled: Clusters | None = None,
     level: float = 0.95,
@@ -126,21 +132,27 @@ def true_pass_rate(
     Args:
         human: One truth value per labelled item.
         judge: The judge's verdict on the same items.
-        judge_unlabelled: Its verdict on the other items of the stream.
-        selection: How the labelled items were chosen. Labels of `by_gold` and of old data are not part of the stream.
+        judge_unlabelled: Its verdict on the other items of the stream; on all of its items for labels of `by_gold` and
+            of old data, as these are no sample of it.
+        selection: How the labelled items were chosen.
         estimator: None picks the one to prefer.
         strata: For `stratified_ppi`: the stratum of each labelled and of each unlabelled item, such as its bin of the
-            judge's score.
+            judge's score. Within a stratum each item was as likely to be chosen.
+        inclusion: For `weighted_ppi`: the probability with which each labelled item was chosen.
         clusters: One id per labelled item; then also one per unlabelled item.
         clusters_unlabelled: One id per unlabelled item.
         level: Of the two-sided intervals.
+
+    Returns:
+        Labels without an error of the judge (`zero_residual_variance`, of a stratum too) tell PPI nothing of the errors
+        they missed: the estimate is then post-stratified, with the weights that the choice of items asks for.
 
     Raises:
         ValueError: The estimator is not valid for such a choice, or the arrays don't fit each other.
     """
     y = as_truths(human, "human label")
     f, others = as_truths(judge, "verdict", y.size), as_truths(judge_unlabelled, "verdict")
-    chosen = estimator or (VALID.get(selection) or ("post_stratified",))[0]
+    chosen = estimator or _preferred(selection, strata, inclusion)
     check_estimator(selection, chosen)
     both_clusters(clusters, clusters_unlabelled, y.size, others.size)
     inside = _in_stream(selection)
@@ -166,15 +178,10 @@ def true_pass_rate(
             estimate = detail.estimate
         case _:
             numbers = as_numbers(y, "human label"), as_numbers(f, "verdict"), as_numbers(others, "verdict")
-            powered = _ppi(*numbers, chosen, strata, ids, level)
-            detail, figure = powered, powered.figure
-            estimate = _clipped(figure)
-            if "zero_residual_variance" in figure.flags and chosen != "stratified_ppi":
-                fallback = post_stratified(
-                    y, f, others, clusters=ids[0], clusters_unlabelled=ids[1], level=level
-                ).estimate
-                flags = tuple(sorted({*fallback.flags, "zero_residual_variance"}))
-                estimate = replace(fallback, flags=flags)
+            detail = _ppi(*numbers, chosen, strata, inclusion, ids, level)
+            estimate = _clipped(detail.figure)
+            if "zero_residual_variance" in estimate.flags and estimate.reason != "too_few":
+                estimate = _without_errors(y, f, others, _probabilities(chosen, strata, inclusion), ids, level)
     return PassRate(estimate, chosen, selection, judge_only, human_only, selection == "random", detail)
 
 
@@ -185,7 +192,8 @@ def true_mean(
     *,
     selection: Selection,
     estimator: Estimator | None = None,
-    strata: tuple[Sequence[Hashable], Sequence[Hashable]] | None = None,
+    strata: Strata | None = None,
+    inclusion: Numbers | None = None,
     clusters: Clusters | None = None,
     clusters_unlabelled: Clusters | None = None,
     level: float = 0.95,
@@ -199,12 +207,13 @@ def true_mean(
     if selection in VALID and selection != "tuning" and not _in_stream(selection):
         raise ValueError(
             f"scores can't be corrected by items chosen {selection!r}: use a random sample of this stream, or one "
-            "drawn by the judge's score with stratified_ppi; for truth values use true_pass_rate"
+            "drawn by the judge's score with stratified_ppi or weighted_ppi; for truth values use true_pass_rate"
         )
-    chosen = estimator or ("ppi_plus_plus" if selection == "random" else "stratified_ppi")
+    preferred = _preferred("by_score", strata, inclusion)
+    chosen = estimator or ("ppi_plus_plus" if selection == "random" else preferred)
     check_estimator(selection, chosen)
     if chosen in ("post_stratified", "rogan_gladen"):
-        raise ValueError(f"{chosen} is for truth values: use ppi_plus_plus or stratified_ppi for scores")
+        raise ValueError(f"{chosen} is for truth values: use ppi_plus_plus, stratified_ppi or weighted_ppi for scores")
     ids = (clusters, clusters_unlabelled)
     both = both_clusters(*ids, y.size, others.size)
     everything = np.concatenate([f, others])
@@ -214,7 +223,7 @@ def true_mean(
     human_only = ratio(y, np.ones(y.size), clusters, level=level)
     if chosen == "human_only":
         return PassRate(human_only, chosen, selection, judge_only, human_only, True, None)
-    detail = _ppi(y, f, others, chosen, strata, ids, level)
+    detail = _ppi(y, f, others, chosen, strata, inclusion, ids, level)
     estimate = detail.figure
     if "zero_residual_variance" in estimate.flags and estimate.reason is None:
         estimate = replace(estimate, ci_low=None, ci_high=None, method=None, reason="singular")
@@ -223,6 +232,38 @@ def true_mean(
 
 def _in_stream(selection: Selection) -> bool:
     return selection in ("random", "by_verdict", "by_score")
+
+
+def _preferred(selection: Selection, strata: Strata | None, inclusion: Numbers | None) -> Estimator:
+    if selection == "by_score" and strata is None and inclusion is not None:
+        return "weighted_ppi"
+    return (VALID.get(selection) or ("post_stratified",))[0]
+
+
+def _without_errors(
+    y: NDArray[np.bool_],
+    f: NDArray[np.bool_],
+    others: NDArray[np.bool_],
+    inclusion: Numbers | None,
+    ids: tuple[Clusters | None, Clusters | None],
+    level: float,
+) -> Figure:
+    """The rate where the labels show no error of the judge."""
+    if inclusion is None:
+        found = post_stratified(y, f, others, clusters=ids[0], clusters_unlabelled=ids[1], level=level).estimate
+    else:
+        found = post_stratified_weighted(
+            y, f, others, inclusion, clusters=ids[0], clusters_unlabelled=ids[1], level=level
+        )
+    return replace(found, flags=tuple(sorted({*found.flags, "zero_residual_variance"})))
+
+
+def _probabilities(chosen: Estimator, strata: Strata | None, inclusion: Numbers | None) -> Numbers | None:
+    """With which each labelled item was chosen; None where all were as likely."""
+    if chosen != "stratified_ppi" or strata is None:
+        return inclusion if chosen == "weighted_ppi" else None
+    labelled, rest = Counter(strata[0]), Counter(strata[1])
+    return [labelled[name] / (labelled[name] + rest[name]) for name in strata[0]]
 
 
 def _clipped(figure: Figure) -> Figure:
@@ -238,10 +279,15 @@ def _ppi(
     f: NDArray[np.float64],
     others: NDArray[np.float64],
     chosen: Estimator,
-    strata: tuple[Sequence[Hashable], Sequence[Hashable]] | None,
+    strata: Strata | None,
+    inclusion: Numbers | None,
     ids: tuple[Clusters | None, Clusters | None],
     level: float,
 ) -> PpiMean | StratifiedMean:
+    if chosen == "weighted_ppi":
+        if inclusion is None:
+            raise ValueError("weighted_ppi needs the probability with which each item was chosen: give `inclusion`")
+        return weighted_ppi(y, f, others, inclusion, clusters=ids[0], clusters_unlabelled=ids[1], level=level)
     if chosen != "stratified_ppi":
         lam: Lambda = "tuned" if chosen == "ppi_plus_plus" else 1.0
         if others.size == 0:
@@ -249,7 +295,8 @@ def _ppi(
         return ppi_mean(y, f, others, lam=lam, clusters=ids[0], clusters_unlabelled=ids[1], level=level)
     if strata is None:
         raise ValueError(
-            "stratified_ppi needs the stratum of every item: give `strata`, such as bins of the judge's score"
+            "stratified_ppi needs the stratum of every item: give `strata`, such as bins of the judge's score; "
+            "or for weighted_ppi `inclusion`, the probability with which each was chosen"
         )
     first, second = strata
     if len(first) != y.size or len(second) != others.size:

@@ -11,7 +11,7 @@ Sources:
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from math import isfinite, sqrt
+from math import inf, isfinite, sqrt
 from numbers import Real
 from typing import Literal, TypeAlias
 
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibration.statistics.resampling import Statistic, jackknife_se, resample
-from calibration.statistics.tables import encode_labels
+from calibration.statistics.tables import Weights, disagreement_costs, encode_labels
 from judges.figures import Figure, to_record, undefined
 from judges.intervals import (
     Clusters,
@@ -37,7 +37,6 @@ from judges.intervals import (
 __all__ = [
     "Distance",
     "FleissKappa",
-    "LevelWeights",
     "UnitRatings",
     "brennan_prediger",
     "conger_kappa",
@@ -51,8 +50,6 @@ __all__ = [
 ]
 
 Distance: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
-LevelWeights: TypeAlias = Literal["none", "linear", "quadratic"]
-"""Credit for a near miss: none; falling with the distance in levels or its square."""
 Ratings: TypeAlias = Sequence[Sequence[Hashable]] | NDArray[np.generic]
 
 NOTHING = 1e-12
@@ -158,8 +155,8 @@ def pairwise_agreement(ratings: UnitRatings, *, level: float = 0.95) -> Figure:
     return mean(shares, paired.clusters, level=level, n_dropped=paired.n_dropped)
 
 
-def gwet_ac(ratings: UnitRatings, *, weights: LevelWeights = "none", level: float = 0.95) -> Figure:
-    """Gwet's AC1, or AC2 with weights: a chance that stays small when one label is common.
+def gwet_ac(ratings: UnitRatings, *, weights: Weights = "none", level: float = 0.95) -> Figure:
+    """Gwet's AC1, or AC2 with weights or costs: a chance that stays small when one label is common.
 
     Units with one rating count in the chance only. The interval is t by unit (or cluster); where all raters of every
     unit agree it is the exact bound, and where nothing varies otherwise there is none (singular).
@@ -170,12 +167,12 @@ def gwet_ac(ratings: UnitRatings, *, weights: LevelWeights = "none", level: floa
     return _coefficient("ac", ratings, weights, level)
 
 
-def brennan_prediger(ratings: UnitRatings, *, weights: LevelWeights = "none", level: float = 0.95) -> Figure:
+def brennan_prediger(ratings: UnitRatings, *, weights: Weights = "none", level: float = 0.95) -> Figure:
     """Brennan-Prediger's coefficient: as `gwet_ac`, with chance 1/k."""
     return _coefficient("brennan_prediger", ratings, weights, level)
 
 
-def fleiss_generalised(ratings: UnitRatings, *, weights: LevelWeights = "none", level: float = 0.95) -> Figure:
+def fleiss_generalised(ratings: UnitRatings, *, weights: Weights = "none", level: float = 0.95) -> Figure:
     """Gwet's extension of Fleiss' kappa to missing ratings and weights; equal to it where neither is there.
 
     Report `krippendorff_alpha` for missing ratings; this is for comparison with programs that give this number.
@@ -239,21 +236,13 @@ def _null_test(ratings: UnitRatings, kappa: Figure) -> Significance:
     return two_sided(kappa.value, se * sqrt(kappa.deff or ratings.n / ratings.n_clusters), ratings.n_clusters - 1)
 
 
-def _level_costs(weights: LevelWeights, k: int) -> NDArray[np.float64]:
-    if weights not in {"none", "linear", "quadratic"}:
-        raise ValueError(f"weights {weights!r}: choose none, linear or quadratic")
-    if weights == "none":
-        return 1 - np.eye(k)
-    steps = np.abs(np.subtract.outer(np.arange(k), np.arange(k))) / max(k - 1, 1)
-    return np.asarray(steps if weights == "linear" else steps**2, dtype=np.float64)
-
-
 def _coefficient(
-    kind: Literal["fleiss", "ac", "brennan_prediger"], ratings: UnitRatings, weights: LevelWeights, level: float
+    kind: Literal["fleiss", "ac", "brennan_prediger"], ratings: UnitRatings, weights: Weights, level: float
 ) -> Figure:
     check_level(level)
     counts, n, k = ratings.counts, ratings.n, len(ratings.labels)
-    cost = _level_costs(weights, k)
+    cost = disagreement_costs(weights, k)
+    cost = (cost + cost.T) / 2  # the raters of a unit have no order
     if n == 0 or k == 1:
         return ratings.undefined("no_data" if n == 0 else "single_category", level)
     total = counts.sum(axis=1)
@@ -277,10 +266,21 @@ def _coefficient(
     value = 1 - float(seen[paired].mean()) / expected
     scale = n / int(np.count_nonzero(paired))
     influence = scale * (paired - seen / expected) - value + 2 * (1 - value) * (by_unit / expected - 1)
-    return _by_unit(value, influence, 1 / expected, ratings, level)
+    # Chance takes credit for near misses whether there are any or not, and may rest on other units than agreement does:
+    # then there is no lowest value.
+    named = weights if isinstance(weights, str) else None
+    bounded = (named is not None and bool(np.ptp(total) == 0)) if kind == "fleiss" else named == "none"
+    return _by_unit(value, influence, 1 / expected, ratings, level, -1.0 if bounded else -inf)
 
 
-def _by_unit(value: float, influence: NDArray[np.float64], worst: float, ratings: UnitRatings, level: float) -> Figure:
+def _by_unit(
+    value: float,
+    influence: NDArray[np.float64],
+    worst: float,
+    ratings: UnitRatings,
+    level: float,
+    lowest: float = -1.0,
+) -> Figure:
     """A coefficient with its t interval by unit or cluster; if agreement is perfect, with its exact bound.
 
     The bound: with no disagreement in n units, at most a share 1 - (alpha/2)^(1/n) of all units has any, and such a
@@ -298,12 +298,12 @@ def _by_unit(value: float, influence: NDArray[np.float64], worst: float, ratings
     figure = replace(figure, se=error.se, deff=None if groups is None else error.deff)
     if value == 1:
         bound = proportion_interval(0, units, level=level, method="clopper_pearson")[1]
-        return replace(figure, ci_low=max(1 - bound * worst, -1.0), ci_high=1.0, method="exact_bound")
+        return replace(figure, ci_low=max(1 - bound * worst, lowest), ci_high=1.0, method="exact_bound")
     if error.se == 0:
         flags = sample_flags(n, groups, ratings.n_dropped, *also, "zero_residual_variance")
         return replace(figure, reason="singular", flags=flags)
     half = t_quantile(level, units - 1) * error.se
-    low, high = min(max(value - half, -1.0), value), min(value + half, 1.0)
+    low, high = min(max(value - half, lowest), value), min(value + half, 1.0)
     return replace(figure, ci_low=low, ci_high=high, method="t")
 
 
@@ -365,7 +365,8 @@ def _jackknifed(
     if se is None or se <= NOTHING:
         return replace(figure, reason="singular")
     half = t_quantile(level, len(units) - 1) * se
-    low, high = min(max(found - half, -1.0), found), max(min(found + half, 1.0), found)
+    lowest = -inf if ratings.codes is None or bool(np.any(ratings.codes < 0)) else -1.0  # as in `_coefficient`
+    low, high = min(max(found - half, lowest), found), max(min(found + half, 1.0), found)
     return replace(figure, ci_low=low, ci_high=high, method="t_jackknife", se=se)
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from calibration.statistics.arrays import MaybeNumbers, MaybeTruths, complete
 from judges.figures import Figure, to_record, undefined
 from judges.intervals import (
+    RARE,
     Clusters,
     Significance,
     StandardError,
@@ -48,7 +49,6 @@ __all__ = [
 ]
 
 NOTHING = 1e-12
-RARE = 10
 STEPS = 100
 """Newton's method needs about ten; where it needs more than this there is no maximum."""
 

@@ -4,7 +4,7 @@ Source:
     Efron 1987, JASA 82:171 (BCa).
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import isfinite, sqrt
 from typing import Literal, TypeAlias
@@ -15,7 +15,16 @@ from numpy.typing import NDArray
 from judges.figures import Figure, to_record
 from judges.intervals import NOTHING, Clusters, check_level, cluster_codes
 
-__all__ = ["ResampleMethod", "Resampled", "Resamples", "Statistic", "bootstrap_items", "jackknife_se", "resample"]
+__all__ = [
+    "ResampleMethod",
+    "Resampled",
+    "Resamples",
+    "Statistic",
+    "bootstrap_items",
+    "jackknife_se",
+    "resample",
+    "resample_table",
+]
 
 ResampleMethod: TypeAlias = Literal["percentile", "bca"]
 Statistic: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
@@ -90,8 +99,7 @@ def resample(
 ) -> Resamples:
     """Draw units with replacement, as many as there are, and add up what they hold.
 
-    A unit is an item or, where one case yields several items, a cluster. For a table of independent items each cell
-    is a kind of unit: `units` is the identity and `counts` the table.
+    A unit is an item or, where one case yields several items, a cluster.
 
     Args:
         units: Shape (kinds of unit, parts); what one unit adds to the totals.
@@ -101,17 +109,40 @@ def resample(
     """
     parts = np.asarray(units, dtype=np.float64)
     kinds = np.ones(len(parts), dtype=np.int64) if counts is None else np.asarray(counts, dtype=np.int64)
+    drawn = np.empty((resamples, parts.shape[1]))
+    for at, times in _drawn(kinds, resamples, seed):
+        drawn[at] = times.astype(np.float64) @ parts
+    observed = kinds.astype(np.float64) @ parts
+    return Resamples(observed, drawn, observed - parts, kinds, seed)
+
+
+def resample_table(counts: NDArray[np.integer], *, resamples: int = 10_000, seed: int = 0) -> Resamples:
+    """Draw the items of a table with replacement: each cell is a kind of unit, and what is drawn are its counts.
+
+    Args:
+        counts: Shape (cells,); independent items in each.
+        resamples: As in `resample`.
+        seed: Of `numpy.random.default_rng`.
+    """
+    used = np.flatnonzero(counts)
+    kinds = np.asarray(counts[used], dtype=np.int64)
+    drawn = np.zeros((resamples, counts.size))
+    for at, times in _drawn(kinds, resamples, seed):
+        drawn[at, used] = times
+    observed = np.asarray(counts, dtype=np.float64)
+    return Resamples(observed, drawn, observed - np.eye(counts.size)[used], kinds, seed)
+
+
+def _drawn(kinds: NDArray[np.int64], resamples: int, seed: int) -> Iterator[tuple[slice, NDArray[np.int64]]]:
+    """How often each kind of unit was drawn, shape (some resamples, kinds), and which resamples they are."""
     total = int(kinds.sum())
     if total == 0:
         raise ValueError("nothing to resample: there is no unit")
-    observed = kinds.astype(np.float64) @ parts
     generator = np.random.default_rng(seed)
-    drawn = np.empty((resamples, parts.shape[1]))
     step = max(1, CHUNK // len(kinds))
     for start in range(0, resamples, step):
         size = min(step, resamples - start)
-        drawn[start : start + size] = generator.multinomial(total, kinds / total, size=size).astype(np.float64) @ parts
-    return Resamples(observed, drawn, observed - parts, kinds, seed)
+        yield slice(start, start + size), generator.multinomial(total, kinds / total, size=size)
 
 
 def bootstrap_items(

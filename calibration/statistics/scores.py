@@ -37,7 +37,9 @@ __all__ = [
     "BlandAltman",
     "PairCounts",
     "ScorePairs",
+    "Weighted",
     "bland_altman",
+    "bootstrap_weighted",
     "concordance",
     "kendall",
     "mean_absolute_error",
@@ -47,9 +49,8 @@ __all__ = [
     "pearson",
     "root_mean_squared_error",
     "spearman",
+    "weighted_spearman",
 ]
-
-"""One number per item, None where it is missing."""
 
 LEAST = 5
 """Items an analytic interval of a correlation needs."""
@@ -149,12 +150,17 @@ def spearman(pairs: ScorePairs, *, level: float = 0.95, resamples: int = 2_000, 
 
     Otherwise as `pearson`.
     """
+    return _correlation(pairs, weighted_spearman(pairs), (1.0, 0.5, 3), "bonett_wright", level, resamples, seed)
+
+
+def weighted_spearman(pairs: ScorePairs) -> Weighted:
+    """Spearman's correlation by how often each item counts; the scores are sorted once and not in each resample."""
     human, judge = _codes(pairs.human), _codes(pairs.judge)
 
     def statistic(weights: NDArray[np.int64]) -> float | None:
         return _product_moment(_mid_ranks(human, weights), _mid_ranks(judge, weights), weights)
 
-    return _correlation(pairs, statistic, (1.0, 0.5, 3), "bonett_wright", level, resamples, seed)
+    return statistic
 
 
 def kendall(pairs: ScorePairs, *, level: float = 0.95, resamples: int = 2_000, seed: int = 0) -> Figure:
@@ -196,7 +202,7 @@ def _correlation(
     if abs(value) == 1:
         return replace(figure, reason="singular")
     if pairs.codes is not None:
-        return _bootstrapped(pairs, figure, statistic, resamples, seed)
+        return bootstrap_weighted(pairs, figure, statistic, resamples=resamples, seed=seed)
     if pairs.n < LEAST:
         return replace(figure, reason="too_few")
     scale, curve, lost = error
@@ -206,17 +212,28 @@ def _correlation(
     return replace(figure, ci_low=min(low, value), ci_high=max(high, value), method=method)
 
 
-def _bootstrapped(pairs: ScorePairs, figure: Figure, statistic: Weighted, resamples: int, seed: int) -> Figure:
-    """The percentile interval from whole clusters: an item counts as often as its cluster was drawn."""
-    codes, groups = pairs.codes, pairs.n_clusters or 0
+def bootstrap_weighted(
+    pairs: ScorePairs, figure: Figure, statistic: Weighted, *, resamples: int = 2_000, seed: int = 0
+) -> Figure:
+    """The figure with its percentile interval from items, or whole clusters, that are drawn anew.
+
+    Args:
+        pairs: From `pair_scores`.
+        figure: The statistic of all items, each counted once.
+        statistic: From how often each item counts: as often as its cluster was drawn.
+        resamples: At least 2,000.
+        seed: Of `numpy.random.default_rng`.
+    """
+    groups = pairs.n if pairs.n_clusters is None else pairs.n_clusters
     generator = np.random.default_rng(seed)
     values = np.empty((resamples, 1))
     for at in range(resamples):
-        value = statistic(np.bincount(generator.integers(groups, size=groups), minlength=groups)[codes])
+        drawn = np.bincount(generator.integers(groups, size=groups), minlength=groups)
+        value = statistic(drawn if pairs.codes is None else drawn[pairs.codes])
         values[at] = np.nan if value is None else value
     resampled = Resamples(np.array([figure.value]), values, values[:0], np.ones(groups, dtype=np.int64), seed)
-    drawn = resampled.interval(lambda each: each[:, 0], method="percentile", level=figure.level)
-    return drawn.onto(figure)
+    made = resampled.interval(lambda each: each[:, 0], method="percentile", level=figure.level)
+    return made.onto(figure)
 
 
 def _within(value: float) -> float:
@@ -225,18 +242,20 @@ def _within(value: float) -> float:
 
 
 def _product_moment(x: NDArray[np.float64], y: NDArray[np.float64], weights: NDArray[np.int64]) -> float | None:
-    there = weights > 0
-    x, y, weights = x[there], y[there], weights[there]
-    if np.ptp(x) == 0 or np.ptp(y) == 0:
+    """The weighted correlation. Sums and no `@`: at this length BLAS starts threads, which cost more than the sum."""
+    there = np.flatnonzero(weights)
+    x, y, drawn = x[there], y[there], weights[there].astype(np.float64)
+    if there.size == 0 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return None
-    x, y = (_centred(each, weights) for each in (x, y))
-    return float((weights * x) @ y / (np.sqrt((weights * x) @ x) * np.sqrt((weights * y) @ y)))
+    x, y = (_centred(each, drawn) for each in (x, y))
+    square_x, square_y, product = (float(np.sum(drawn * a * b)) for a, b in ((x, x), (y, y), (x, y)))
+    return product / (sqrt(square_x) * sqrt(square_y))
 
 
-def _centred(values: NDArray[np.float64], weights: NDArray[np.int64]) -> NDArray[np.float64]:
+def _centred(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Deviations from the mean, on a scale where the largest is near 1: squares neither vanish nor overflow."""
     values = (values - values[0]) / np.ptp(values)
-    return np.asarray(values - np.average(values, weights=weights), dtype=np.float64)
+    return np.asarray(values - np.sum(weights * values) / np.sum(weights), dtype=np.float64)
 
 
 def _codes(values: NDArray[np.float64]) -> NDArray[np.intp]:

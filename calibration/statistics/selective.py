@@ -1,4 +1,4 @@
-"""Which of a judge's verdicts to accept: a confidence threshold with a promise, and cascades of judges with costs.
+"""Which of a judge's verdicts to accept: a confidence threshold with a promise, for one judge or a cascade of them.
 
 The promise: with confidence 1 - delta over the draw of the calibration items, at least 1 - alpha of the accepted
 verdicts agree with the human. It holds for independent items from the stream that the judge will see. What is below
@@ -13,27 +13,27 @@ Sources:
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, isfinite, log
-from typing import Literal, TypeAlias
+from typing import Generic, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibration.statistics.arrays import MaybeNumbers, MaybeTruths, complete
+from calibration.statistics.cascade import Stage
 from judges.figures import Figure, to_record, undefined
 from judges.intervals import Clusters, cluster_codes, proportion_of_counts
 
 __all__ = [
-    "CascadeCost",
-    "CascadeStep",
     "Certificate",
     "Human",
     "Order",
-    "Stage",
     "StageItems",
     "Tested",
-    "cascade_cost",
+    "Vector",
+    "cascade_stages",
     "certify_cascade",
     "certify_threshold",
+    "certify_vectors",
     "error_upper_bound",
     "zero_error_size",
 ]
@@ -42,7 +42,9 @@ Order: TypeAlias = Literal["fixed", "free"]
 """Walk the grid from the strictest threshold and stop at the first failure; or test all, each at delta/K."""
 Human: TypeAlias = Literal["one_person", "majority"]
 """Whom the judge agrees with."""
-
+Vector: TypeAlias = tuple[float | None, ...]
+"""The threshold of each judge of a cascade; None where it is to accept nothing."""
+Threshold = TypeVar("Threshold", float, Vector)
 
 NOTHING = 1e-12
 
@@ -73,10 +75,10 @@ def _check_share(value: float, name: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
+class Tested(Generic[Threshold]):
     """One threshold of the grid."""
 
-    threshold: float
+    threshold: Threshold
     n: int
     """Calibration items it accepts."""
     errors: int
@@ -95,10 +97,10 @@ class Tested:
 
 
 @dataclass(frozen=True, slots=True)
-class Certificate:
+class Certificate(Generic[Threshold]):
     """A threshold that keeps the promise, or the reason why there is none."""
 
-    threshold: float | None
+    threshold: Threshold | None
     """Accept verdicts of this confidence or more; None: accept none."""
     alpha: float
     delta: float
@@ -106,7 +108,7 @@ class Certificate:
     min_n: int
     order: Order
     human: Human
-    rows: tuple[Tested, ...]
+    rows: tuple[Tested[Threshold], ...]
     """The grid, strictest first."""
     coverage: Figure
     """Share of verdicts accepted; 0 if there is no threshold. Clopper-Pearson interval."""
@@ -150,7 +152,7 @@ def certify_threshold(
     order: Order = "fixed",
     level: float = 0.95,
     seed: int = 0,
-) -> Certificate:
+) -> Certificate[float]:
     """Certify the lowest confidence threshold that keeps the promise.
 
     Args:
@@ -171,39 +173,73 @@ def certify_threshold(
     Raises:
         ValueError: The lengths differ, the grid is empty, or a value is not what it should be.
     """
-    needed = zero_error_size(alpha=alpha, delta=delta) if min_n is None else min_n
+    promise = _promised(alpha, delta, human, min_n, order, level)
     thresholds = sorted({float(each) for each in grid}, reverse=True)
     if not thresholds or not all(isfinite(each) for each in thresholds):
         raise ValueError("the grid is empty or has an entry that is not a finite number: give thresholds to try")
-    if needed < 1:
-        raise ValueError(f"min_n is {needed}: use at least 1")
-    if order not in {"fixed", "free"} or human not in {"one_person", "majority"}:
-        raise ValueError(f"order {order!r}, human {human!r}: choose fixed or free, and one_person or majority")
     numbers, right, kept = complete(confidence, agrees, score="confidence", truth="agreement")
     n_items, drawn = len(kept), clusters is not None
     if clusters is not None:
         chosen = _one_of_each(cluster_codes(clusters, len(confidence))[0][kept], seed)
         numbers, right = numbers[chosen], right[chosen]
-    bound_delta = delta / len(thresholds) if order == "free" else delta
-    rows = _walk(_counts(numbers, right, thresholds), alpha, bound_delta, needed, stop=order == "fixed")
+    counts = _counts(numbers, right, thresholds)
+    return _certificate(counts, promise, (numbers.size, n_items, len(confidence)), seed if drawn else None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Promise:
+    alpha: float
+    delta: float
+    human: Human
+    min_n: int
+    order: Order
+    level: float
+
+
+def _promised(alpha: float, delta: float, human: Human, min_n: int | None, order: Order, level: float) -> _Promise:
+    needed = zero_error_size(alpha=alpha, delta=delta) if min_n is None else min_n
+    if needed < 1:
+        raise ValueError(f"min_n is {needed}: use at least 1")
+    if order not in {"fixed", "free"} or human not in {"one_person", "majority"}:
+        raise ValueError(f"order {order!r}, human {human!r}: choose fixed or free, and one_person or majority")
+    return _Promise(alpha, delta, human, needed, order, level)
+
+
+def _certificate(
+    counts: Sequence[tuple[Threshold, int, int]], promise: _Promise, sizes: tuple[int, int, int], seed: int | None
+) -> Certificate[Threshold]:
+    """Walk the thresholds; of each is known how many items it accepts, and errors among them.
+
+    `sizes`: items used, those that are complete, all.
+    """
+    n, n_items, dropped = sizes[0], sizes[1], sizes[2] - sizes[1]
+    rows = _walk(counts, promise)
     passed = [row for row in rows if row.passed]
-    n, dropped = numbers.size, len(confidence) - n_items
+    why = "no_threshold" if n else "no_data"
+    coverage = agreement = undefined(why, n_dropped=dropped, level=promise.level)
+    if n:
+        coverage = Figure(0.0, level=promise.level, n=n, n_dropped=dropped, reason=why)
     if passed:
-        last, reason = passed[-1], None
-        coverage = proportion_of_counts(last.n, n, level=level, method="clopper_pearson", n_dropped=dropped)
-        agreement = proportion_of_counts(
-            last.n - last.errors, last.n, level=level, method="clopper_pearson", n_dropped=dropped
+        last = passed[-1]
+        coverage, agreement = (
+            proportion_of_counts(count, total, level=promise.level, method="clopper_pearson", n_dropped=dropped)
+            for count, total in ((last.n, n), (last.n - last.errors, last.n))
         )
-        threshold = last.threshold
-    else:
-        threshold, reason = None, "no_threshold" if n else "no_data"
-        coverage = undefined(reason, n_dropped=dropped, level=level)
-        agreement = coverage
-        if n:
-            coverage = Figure(0.0, level=level, n=n, n_dropped=dropped, reason=reason)
-    spent = seed if drawn else None
     return Certificate(
-        threshold, alpha, delta, needed, order, human, rows, coverage, agreement, n, n_items, dropped, spent, reason
+        passed[-1].threshold if passed else None,
+        promise.alpha,
+        promise.delta,
+        promise.min_n,
+        promise.order,
+        promise.human,
+        rows,
+        coverage,
+        agreement,
+        n,
+        n_items,
+        dropped,
+        seed,
+        None if passed else why,
     )
 
 
@@ -218,18 +254,18 @@ def _counts(
     return [(threshold, int(n), int(wrong)) for threshold, n, wrong in counted]
 
 
-def _walk(
-    counts: Sequence[tuple[float, int, int]], alpha: float, delta: float, min_n: int, *, stop: bool
-) -> tuple[Tested, ...]:
+def _walk(counts: Sequence[tuple[Threshold, int, int]], promise: _Promise) -> tuple[Tested[Threshold], ...]:
     from scipy.special import bdtr
 
-    rows, failed = list[Tested](), False
+    rows, failed = list[Tested[Threshold]](), False
+    fixed = promise.order == "fixed"
+    delta = promise.delta if fixed else promise.delta / len(counts)
     for threshold, n, errors in counts:
         bound = error_upper_bound(errors, n, delta=delta)
-        tested = n >= min_n and not failed
-        passed = tested and bound <= alpha
-        failed = failed or (stop and tested and not passed)
-        p_value = float(bdtr(errors, n, alpha)) if n else 1.0
+        tested = n >= promise.min_n and not failed
+        passed = tested and bound <= promise.alpha
+        failed = failed or (fixed and tested and not passed)
+        p_value = float(bdtr(errors, n, promise.alpha)) if n else 1.0
         rows.append(Tested(threshold, n, errors, bound, p_value, tested, passed))
     return tuple(rows)
 
@@ -263,12 +299,12 @@ def certify_cascade(
     min_n: int | None = None,
     order: Order = "fixed",
     seed: int = 0,
-) -> tuple[Certificate, ...]:
+) -> tuple[Certificate[float], ...]:
     """Certify a threshold for each judge of a cascade, with delta/m for each of m.
 
     If every stage keeps its promise, so does the cascade: with confidence 1 - delta at most alpha of all it accepts
     disagrees. A stage without a threshold accepts nothing and passes everything on. The other arguments are those of
-    `certify_threshold`.
+    `certify_threshold`. Where all judges were asked about the same items, `certify_vectors` spends delta once.
 
     Raises:
         ValueError: As there; or there is no stage, or a case serves two.
@@ -298,68 +334,130 @@ def certify_cascade(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """One judge of a cascade, in shares of the items that reach it."""
+def certify_vectors(
+    confidence: Sequence[MaybeNumbers],
+    agrees: Sequence[MaybeTruths],
+    *,
+    vectors: Sequence[Vector],
+    alpha: float,
+    delta: float,
+    human: Human,
+    min_n: int | None = None,
+    clusters: Clusters | None = None,
+    order: Order = "fixed",
+    level: float = 0.95,
+    seed: int = 0,
+) -> Certificate[Vector]:
+    """Certify the thresholds of all judges of a cascade together, by one fixed sequence of vectors.
 
-    cost: float
-    """Of one call."""
-    accept: float
-    """Share of verdicts accepted."""
-    error: float | None
-    """Share of the accepted that disagree with the human; None if nothing is accepted."""
+    Each vector is tried as the whole cascade would use it: an item is accepted by the first judge whose confidence
+    reaches its threshold. The promise is about all that the cascade accepts; delta is not divided.
 
-
-@dataclass(frozen=True, slots=True)
-class CascadeStep:
-    """What one stage does, in shares of all items."""
-
-    reached: float
-    accepted: float
-
-
-@dataclass(frozen=True, slots=True)
-class CascadeCost:
-    """What a cascade costs per item, and how good it is. Follows from the shares it is given; no interval."""
-
-    per_stage: tuple[CascadeStep, ...]
-    to_human: float
-    """Share that no stage accepts."""
-    expected_cost: float
-    """sum of reached x cost, the human included."""
-    agreement_on_accepted: Figure
-    """Undefined (no_data) if nothing is accepted."""
-    overall_agreement: float
-    """Where the human counts as the truth."""
-    saving: Figure
-    """Share of the cost of giving all to humans; undefined (no_data) if humans cost next to nothing."""
-
-    def to_record(self) -> dict[str, object]:
-        """The costs as JSON-ready values."""
-        return to_record(self)
-
-
-def cascade_cost(stages: Sequence[Stage], *, human_cost: float) -> CascadeCost:
-    """The expected cost of an item that goes from judge to judge and at last to a human.
+    Args:
+        confidence: By judge, in order of the cascade: its confidence per item, the items being the same for all. None
+            where it gave none: it then accepts nothing.
+        agrees: By judge: whether it and the human agree on the item. An item with a confidence and no agreement is left
+            out and counted as dropped.
+        vectors: In the order they are tried, strictest first, fixed before looking at the data.
+        alpha: The share of accepted verdicts that may disagree.
+        delta: The chance that the promise is broken.
+        human: Whom the judges agree with.
+        min_n: As in `certify_threshold`.
+        clusters: One id per item, as there.
+        order: As there; `free` for vectors in no order.
+        level: Of the intervals of coverage and agreement.
+        seed: Of the draw of one item per cluster.
 
     Raises:
-        ValueError: A share lies outside 0 to 1, a cost is negative or not finite, or a stage that accepts has no error
-            rate.
+        ValueError: There is no judge or no vector, one has not a threshold for each judge, lengths differ, or a value
+            is not what it should be.
     """
-    reach, cost, wrong, steps = 1.0, 0.0, 0.0, list[CascadeStep]()
-    for at, stage in enumerate(stages):
-        error = 0.0 if stage.error is None and stage.accept == 0 else stage.error
-        if error is None or not (0 <= stage.accept <= 1 and 0 <= error <= 1):
-            raise ValueError(f"stage {at}: accept {stage.accept} and error {stage.error} are to be shares from 0 to 1")
-        if not (isfinite(stage.cost) and stage.cost >= 0):
-            raise ValueError(f"stage {at}: cost {stage.cost} is to be a finite number, 0 or more")
-        accepted = reach * stage.accept
-        steps.append(CascadeStep(reach, accepted))
-        cost, wrong, reach = cost + reach * stage.cost, wrong + accepted * error, reach - accepted
-    if not (isfinite(human_cost) and human_cost >= 0):
-        raise ValueError(f"human cost {human_cost} is to be a finite number, 0 or more")
-    cost += reach * human_cost
-    taken = sum(step.accepted for step in steps)
-    agreement = Figure(1 - wrong / taken) if taken > 0 else undefined("no_data")
-    saving = Figure(1 - cost / human_cost) if human_cost > NOTHING * cost else undefined("no_data")
-    return CascadeCost(tuple(steps), reach, cost, agreement, 1 - wrong, saving)
+    promise = _promised(alpha, delta, human, min_n, order, level)
+    asked = _cascade(confidence, agrees)
+    if not vectors:
+        raise ValueError("no vector: give thresholds of all judges to try, strictest first")
+    kept = np.flatnonzero(asked.known)
+    n_items, drawn, size = kept.size, clusters is not None, asked.known.size
+    if clusters is not None:
+        kept = kept[_one_of_each(cluster_codes(clusters, size)[0][kept], seed)]
+    counts = [
+        (tuple(vector), sum(step.accepted for step in steps), sum(step.errors for step in steps))
+        for vector, steps in ((each, _steps(asked, each, kept)) for each in vectors)
+    ]
+    return _certificate(counts, promise, (kept.size, n_items, size), seed if drawn else None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Asked:
+    """Shape (judges, items): confidence, -inf where there is none, and agreement; and of which items it is known."""
+
+    confidence: NDArray[np.float64]
+    agrees: NDArray[np.bool_]
+    known: NDArray[np.bool_]
+
+
+def _cascade(confidence: Sequence[MaybeNumbers], agrees: Sequence[MaybeTruths]) -> _Asked:
+    if not confidence or len(confidence) != len(agrees):
+        raise ValueError(f"{len(confidence)} judges' confidences, {len(agrees)} agreements: give both of one or more")
+    n = len(confidence[0])
+    if any(len(each) != n for each in confidence):
+        raise ValueError("the judges of a cascade are asked about the same items: give one confidence each, or None")
+    levels, right = np.full((len(confidence), n), -np.inf), np.zeros((len(confidence), n), dtype=np.bool_)
+    known = np.ones(n, dtype=np.bool_)
+    for at, (given, truths) in enumerate(zip(confidence, agrees, strict=True)):
+        numbers, true, kept = complete(given, truths, score="confidence", truth="agreement")
+        levels[at, kept], right[at, kept] = numbers, true
+        has = np.array([each is not None for each in given], dtype=np.bool_)
+        has[kept] = False
+        known &= ~has
+    return _Asked(levels, right, known)
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    reached: int
+    accepted: int
+    errors: int
+
+
+def _steps(asked: _Asked, vector: Vector, items: NDArray[np.intp]) -> list[_Step]:
+    """How many items reach each judge, how many it accepts, and errors among these."""
+    if len(vector) != len(asked.confidence):
+        raise ValueError(f"{len(vector)} thresholds for {len(asked.confidence)} judges: give one each, None for never")
+    if not all(each is None or isfinite(each) for each in vector):
+        raise ValueError("a threshold is not a finite number: give None where a judge is to accept nothing")
+    steps, rest = list[_Step](), items
+    for levels, right, threshold in zip(asked.confidence, asked.agrees, vector, strict=True):
+        taken = levels[rest] >= (np.inf if threshold is None else threshold)
+        wrong = int(np.count_nonzero(~right[rest[taken]]))
+        steps.append(_Step(rest.size, int(np.count_nonzero(taken)), wrong))
+        rest = rest[~taken]
+    return steps
+
+
+def cascade_stages(
+    confidence: Sequence[MaybeNumbers], agrees: Sequence[MaybeTruths], *, thresholds: Vector, costs: Sequence[float]
+) -> tuple[Stage, ...]:
+    """What each judge of a cascade does on items that all were asked about, for `cascade_cost`.
+
+    Args:
+        confidence: As in `certify_vectors`.
+        agrees: As there.
+        thresholds: Of each judge.
+        costs: Of one call of each judge.
+
+    Raises:
+        ValueError: As there; or costs are not as many as judges.
+    """
+    asked = _cascade(confidence, agrees)
+    if len(costs) != len(confidence):
+        raise ValueError(f"{len(costs)} costs for {len(confidence)} judges: give one each")
+    steps = _steps(asked, thresholds, np.flatnonzero(asked.known))
+    return tuple(
+        Stage(
+            cost,
+            step.accepted / step.reached if step.reached else 0.0,
+            step.errors / step.accepted if step.accepted else None,
+        )
+        for cost, step in zip(costs, steps, strict=True)
+    )

@@ -2,12 +2,13 @@
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Final, Literal, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibration.statistics.resampling import Resamples, resample
+from calibration.statistics.resampling import Resamples, resample, resample_table
 from judges.figures import Figure, undefined
 from judges.intervals import HIGH_DROP, Clusters, cluster_codes, proportion, proportion_of_counts, sample_flags
 
@@ -16,6 +17,8 @@ __all__ = [
     "Invalid",
     "InvalidRule",
     "LabelPairs",
+    "Weights",
+    "disagreement_costs",
     "encode_labels",
     "pair_labels",
     "pairs_of_codes",
@@ -36,6 +39,13 @@ INVALID: Final = Invalid()
 """A judge answered, but not with a label. None is another thing: no answer at all."""
 
 InvalidRule: TypeAlias = Literal["disagree", "drop"]
+
+_UNKNOWN = -2
+
+Weights: TypeAlias = Literal["none", "linear", "quadratic"] | Sequence[Sequence[float]] | NDArray[np.float64]
+"""Credit for a near miss: none; falling with the distance in levels or its square; or a (k, k) matrix of what each
+disagreement costs (human rows, judge columns), which need not be symmetric. Raters without a role, as in `raters`,
+meet in either order: each two labels then cost the mean of both."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,9 +104,7 @@ class LabelPairs:
         """Bootstrap of the flattened table: by cluster where there are clusters, else by item."""
         size = self.table.size
         if self.cells is None or self.codes is None or self.n_clusters is None:
-            counts = self.table.ravel()
-            used = np.flatnonzero(counts)
-            return resample(np.eye(size)[used], counts[used], resamples=resamples, seed=seed)
+            return resample_table(self.table.ravel(), resamples=resamples, seed=seed)
         by_cluster = np.bincount(self.codes * size + self.cells, minlength=self.n_clusters * size)
         units, counts = np.unique(by_cluster.reshape(self.n_clusters, size), axis=0, return_counts=True)
         return resample(units, counts, resamples=resamples, seed=seed)
@@ -216,16 +224,50 @@ def encode_labels(
     """
     index = {label: code for code, label in enumerate(_declared(labels))}
     items = cast("list[Hashable]", values.tolist()) if isinstance(values, np.ndarray) else values
-    codes = np.empty(len(items), dtype=np.intp)
-    for position, label in enumerate(items):
-        code = index.get(label)
-        if code is not None:
-            codes[position] = code
-        elif label is None:
-            codes[position] = -1
-        elif may_be_invalid and isinstance(label, Invalid):
+    known: dict[Hashable, int] = {**index, None: -1}
+    if may_be_invalid:
+        known[INVALID] = len(index)
+    codes = np.fromiter(map(known.get, items, repeat(_UNKNOWN)), dtype=np.intp, count=len(items))
+    for position in np.flatnonzero(codes == _UNKNOWN).tolist():
+        label = items[position]
+        if may_be_invalid and isinstance(label, Invalid):  # a copy of it, as another process sends
             codes[position] = len(index)
         else:
             remedy = "a human label can't be invalid, use None" if isinstance(label, Invalid) else "declare it"
             raise ValueError(f"item {position}: label {label!r} is not one of {list(index)}; {remedy}")
     return codes
+
+
+def disagreement_costs(weights: Weights, k: int, size: int | None = None) -> NDArray[np.float64]:
+    """What each disagreement costs, from 0 to 1: one minus the weight.
+
+    Args:
+        weights: As they were asked for.
+        k: Declared labels.
+        size: k, or k + 1 with the category of invalid answers, which disagrees with every label at full cost.
+
+    Raises:
+        ValueError: A matrix of costs has another shape, a negative or infinite entry, a cost for agreeing, or no cost
+            at all.
+    """
+    costs = np.ones((k if size is None else size,) * 2)
+    np.fill_diagonal(costs, 0.0)
+    if isinstance(weights, str):
+        steps = np.abs(np.subtract.outer(np.arange(k), np.arange(k))) / max(k - 1, 1)
+        if weights == "linear":
+            costs[:k, :k] = steps
+        elif weights == "quadratic":
+            costs[:k, :k] = steps**2
+        elif weights != "none":
+            raise ValueError(f"weights {weights!r}: choose none, linear, quadratic, or give a matrix of costs")
+        return costs
+    given = np.asarray(weights, dtype=np.float64)
+    if given.shape != (k, k):
+        raise ValueError(f"a cost matrix of shape {given.shape} for {k} labels: give ({k}, {k}), human rows")
+    if not bool(np.all(np.isfinite(given) & (given >= 0))) or bool(np.any(np.diagonal(given) != 0)):
+        raise ValueError("costs of disagreement are finite, not negative, and 0 on the diagonal")
+    if k > 1:
+        if not bool(given.any()):
+            raise ValueError("every disagreement costs 0: there is nothing to measure")
+        costs[:k, :k] = given / given.max()
+    return costs

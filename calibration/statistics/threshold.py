@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from calibration.statistics.arrays import MaybeNumbers, MaybeTruths, complete
 from judges.figures import Figure, to_record, undefined
-from judges.intervals import Clusters, check_level, cluster_codes, mover, proportion, ratio
+from judges.intervals import HIGH_DROP, RARE, Clusters, check_level, cluster_codes, mover, proportion, ratio
 
 __all__ = [
     "Candidate",
@@ -33,7 +33,6 @@ __all__ = [
     "cross_fit_threshold",
     "sweep",
 ]
-
 
 NOTHING = 1e-12
 
@@ -306,6 +305,8 @@ def cross_fit_threshold(
     for at, decision in zip(kept, decided.tolist(), strict=True):
         decisions[at] = decision
     value = replace(_value(decided, truths, groups, rule, level), n_dropped=apparent.n_dropped)
+    if value.value is not None and apparent.n_dropped > HIGH_DROP * len(scores):
+        value = replace(value, flags=tuple(sorted({*value.flags, "high_drop"})))
     accuracy = proportion(decided == truths, groups, level=level, n_dropped=apparent.n_dropped)
     optimism = None
     looked = apparent.at.precision if isinstance(rule, TargetPrecision) and apparent.reason is None else apparent.value
@@ -351,7 +352,8 @@ def _youden(
                 np.bincount(groups[there], weights=influence, minlength=int(groups.max()) + 1).astype(np.float64)
             )
     recall, specificity = parts
-    flags = tuple(sorted({*recall.flags, *specificity.flags} - ({"small_n"} if n >= 30 else set())))
+    rare = {"rare_class"} if min(recall.n, specificity.n) < RARE else set[str]()
+    flags = tuple(sorted({*recall.flags, *specificity.flags, *rare} - ({"small_n"} if n >= 30 else set())))
     value = (recall.value or 0.0) + (specificity.value or 0.0) - 1
     figure = Figure(value, level=level, n=n, n_clusters=n_clusters, flags=flags)
     correlation = 0.0

@@ -7,9 +7,10 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from calibration.statistics.arrays import Numbers, as_numbers
 from judges.intervals import NOTHING, Clusters, StandardError, cluster_codes, normal_quantile, t_quantile
 
-__all__ = ["Design", "both_clusters", "clustered_design", "ids_of", "two_part_se"]
+__all__ = ["Design", "as_weights", "both_clusters", "clustered_design", "ids_of", "two_part_se"]
 
 
 def both_clusters(
@@ -64,6 +65,18 @@ def two_part_se(
 def _root(square: float, scale: float) -> float:
     root = sqrt(square)
     return 0.0 if root <= NOTHING * scale else root
+
+
+def as_weights(inclusion: Numbers, n: int) -> NDArray[np.float64]:
+    """What labels chosen with such probabilities count: the inverse. Horvitz & Thompson 1952, JASA 47:663.
+
+    Raises:
+        ValueError: Not one per label, or one is not above 0 and at most 1.
+    """
+    probabilities = as_numbers(inclusion, "inclusion probability", n)
+    if bool(np.any((probabilities <= 0) | (probabilities > 1))):
+        raise ValueError("an inclusion probability is not above 0 and at most 1: give that of each labelled item")
+    return 1 / probabilities
 
 
 def ids_of(ids: Clusters, kept: NDArray[np.bool_]) -> list[Hashable]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from calibration.planning import Expected, Goal, expect, half_width, need
+from calibration.planning import Expected, Goal, expect, fails_among, half_width, need
 from calibration.sampling import How, frame_of
 from calibration.statistics.post_stratified import post_stratified
 from calibration.statistics.power import plan_kappa_halfwidth, plan_proportion
@@ -26,6 +26,13 @@ def test_independent_cases_need_what_the_planner_says() -> None:
         assert found is not None
         assert (found.n, found.enough_cases) == (n, True)
         assert found.human_fails == pytest.approx(0.2 * n)
+
+
+def test_labels_by_verdict_hold_more_fails_than_random_ones() -> None:
+    assert fails_among(100, MANY, "random") == pytest.approx(20)
+    by_verdict = 50 * (1 - MANY.people_pass(True)) + 50 * (1 - MANY.people_pass(False))
+    assert fails_among(100, MANY, "by_verdict") == pytest.approx(by_verdict)
+    assert by_verdict > 30
 
 
 def test_a_run_that_is_too_small_is_told_how_many_cases_it_takes_and_what_all_of_its_own_give() -> None:

@@ -12,9 +12,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from calibration.statistics.agreement import Weights, cohen_kappa_of_table, kappa, kappa_null_test, percent_agreement
+from calibration.statistics.agreement import cohen_kappa_of_table, kappa, kappa_null_test, percent_agreement
 from calibration.statistics.confusion import binary_metrics, mcnemar, multiclass_metrics
-from calibration.statistics.tables import pair_labels, pairs_of_table
+from calibration.statistics.tables import Weights, pair_labels, pairs_of_table
 from judges.figures import Figure
 from judges.intervals import ProportionMethod, proportion_interval
 

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Sequence
 from math import isfinite, sqrt
 from random import Random
-from typing import TypeAlias
+from typing import TypeAlias, get_args
 
 import numpy as np
 import pytest
@@ -14,13 +14,11 @@ from numpy.typing import NDArray
 
 from calibration.statistics.agreement import (
     KappaInterval,
-    Weights,
     bias_index,
     bootstrap_kappa,
     brennan_prediger,
     cohen_kappa,
     cohen_kappa_of_table,
-    disagreement_costs,
     gwet_ac,
     invalid_rate,
     kappa,
@@ -32,7 +30,15 @@ from calibration.statistics.agreement import (
     prevalence_index,
     scott_pi,
 )
-from calibration.statistics.tables import INVALID, Invalid, LabelPairs, pair_labels, pairs_of_table
+from calibration.statistics.tables import (
+    INVALID,
+    Invalid,
+    LabelPairs,
+    Weights,
+    disagreement_costs,
+    pair_labels,
+    pairs_of_table,
+)
 from judges.figures import FLAGS, REASONS, Figure
 from judges.intervals import bonett_price, normal_quantile, proportion_interval, t_quantile
 
@@ -281,6 +287,8 @@ def test_no_data_and_one_declared_label_are_undefined() -> None:
         assert statistic(pairs_of_table([[0, 0], [0, 0]])).reason == "no_data"
         for weights in ("none", "linear", "quadratic"):
             assert statistic(pairs_of_table([[5]]), weights=weights).reason == "single_category"
+    for table in ([[5]], [[3, 2]]):  # the second with invalid answers
+        assert kappa_max(pairs_of_table(table)).reason == "single_category"
     assert percent_agreement(pairs_of_table([[0, 0], [0, 0]])).reason == "no_data"
     assert prevalence_index(pairs_of_table([[0, 0], [0, 0]])).reason == "no_data"
 
@@ -460,6 +468,24 @@ def test_costs_that_are_not_symmetric_punish_one_direction() -> None:
     assert lenient.value is not None
     assert strict.value is not None
     assert lenient.value > strict.value
+
+
+def test_costs_can_carry_kappa_below_minus_one_and_the_interval_goes_with_it() -> None:
+    costs = [[0.0, 0.0, 1.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]  # one costly mistake, which chance would hardly make
+    table = [[0, 0, 20], [0, 80, 0], [0, 0, 0]]
+    for interval in get_args(KappaInterval):
+        figure = cohen_kappa_of_table(table, weights=costs, interval=interval)
+        assert figure.value is not None
+        assert figure.value == pytest.approx(1 - 0.2 / 0.04)
+        assert figure.ci_low is not None
+        assert figure.ci_high is not None
+        assert figure.ci_low < figure.value - 0.5
+        assert figure.value < figure.ci_high
+
+
+def test_a_difference_of_kappas_is_flagged_where_a_class_is_rare() -> None:
+    gold, a, b = ["a"] * 36 + ["b"] * 4, ["a"] * 35 + ["b"] * 5, ["a"] * 30 + ["b"] * 10
+    assert "rare_class" in kappa_difference(gold, a, b, labels=["a", "b"]).difference.flags
 
 
 def test_figures_of_resampling_name_their_seed_and_repeat() -> None:

@@ -316,6 +316,7 @@ def test_not_inferior_means_a_lower_bound_above_minus_the_margin() -> None:
     assert mcnemar(10, 12, 400, margin=0.05).non_inferior is True
     assert mcnemar(10, 12, 40, margin=0.05).non_inferior is False
     assert mcnemar(10, 12, 40).non_inferior is None
+    assert mcnemar(0, 0, 0, margin=0.05).non_inferior is None
     with pytest.raises(ValueError, match="margin"):
         mcnemar(1, 2, 10, margin=0.0)
     with pytest.raises(ValueError, match="counts are not negative"):

@@ -6,7 +6,6 @@ from math import sqrt
 import pytest
 
 from calibration.statistics.agreement import (
-    Weights,
     bias_index,
     bootstrap_kappa,
     brennan_prediger,
@@ -23,7 +22,7 @@ from calibration.statistics.agreement import (
     scott_pi,
 )
 from calibration.statistics.confusion import binary_metrics, mcnemar, multiclass_metrics
-from calibration.statistics.tables import pair_labels, pairs_of_table
+from calibration.statistics.tables import Weights, pair_labels, pairs_of_table
 from judges.intervals import ProportionMethod, proportion_of_counts, two_sided
 from support.examples import Example, Results, check, limits, load_examples
 

@@ -6,6 +6,7 @@ from typing import cast
 
 import pytest
 
+from calibration.statistics.cascade import Stage, cascade_cost
 from calibration.statistics.mapping import fit_isotonic, fit_platt
 from calibration.statistics.reliability import (
     area_under_curve,
@@ -27,7 +28,7 @@ from calibration.statistics.scores import (
     root_mean_squared_error,
     spearman,
 )
-from calibration.statistics.selective import Stage, cascade_cost, certify_threshold, error_upper_bound, zero_error_size
+from calibration.statistics.selective import certify_threshold, error_upper_bound, zero_error_size
 from calibration.statistics.threshold import (
     MinimumCost,
     TargetPrecision,

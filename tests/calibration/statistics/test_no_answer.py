@@ -97,6 +97,27 @@ def test_the_threshold_has_a_bootstrap_interval_that_holds_it() -> None:
     assert (found.n, found.method) == (100, "percentile")
 
 
+def test_copies_of_a_query_in_one_cluster_add_nothing_to_what_is_known() -> None:
+    generator = np.random.default_rng(2)
+    scores = np.concatenate([generator.normal(0.7, 0.1, 20), generator.normal(0.5, 0.1, 20)])
+    answerable = np.repeat([True, False], 20)
+    once = threshold_figure(Queries.of(scores, answerable), Costs(), clusters=range(40))
+    copied = Queries.of(np.repeat(scores, 4), np.repeat(answerable, 4))
+    clustered = threshold_figure(copied, Costs(), clusters=np.repeat(np.arange(40), 4))
+    assert (clustered.value, clustered.ci_low, clustered.ci_high) == (once.value, once.ci_low, once.ci_high)
+    assert (clustered.n, clustered.n_clusters) == (160, 40)
+    few = threshold_figure(copied, Costs(), clusters=np.repeat(np.arange(8), 20))
+    assert (few.value, few.ci_low, few.reason) == (once.value, None, "too_few_clusters")
+
+
+def test_no_cluster_may_lie_in_two_folds() -> None:
+    queries = Queries.of([0.1, 0.2, 0.3, 0.4], [1, 0, 1, 0])
+    with pytest.raises(ValueError, match="some cluster lies in two folds"):
+        cross_fit(queries, Costs(), folds=[0, 0, 1, 1], clusters=["a", "b", "b", "c"])
+    found = cross_fit(queries, Costs(), folds=[0, 0, 1, 1], clusters=["a", "a", "b", "b"])
+    assert found.held_out.cost.n_clusters == 2
+
+
 def test_where_rejecting_everything_is_cheapest_there_is_no_threshold() -> None:
     found = threshold_figure(Queries.of([0.1, 0.9], [True, False]), Costs(false_accept=9))
     assert (found.value, found.reason) == (None, "no_threshold")

@@ -6,8 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calibration.statistics.post_stratified import post_stratified, post_stratified_of_counts
-from judges.intervals import proportion_interval
+from calibration.statistics.post_stratified import (
+    post_stratified,
+    post_stratified_of_counts,
+    post_stratified_weighted,
+)
+from judges.intervals import proportion, proportion_interval
 from support.sound import check_sound
 
 Labelled: TypeAlias = tuple[int, int, int]
@@ -123,6 +127,87 @@ def test_a_verdict_without_labels_leaves_room_for_all_it_may_be() -> None:
     assert found.estimate.reason == "empty_stratum"
     assert found.estimate.ci_low == pytest.approx(0.85 * low)
     assert found.estimate.ci_high == pytest.approx(0.85 * high + 0.15)
+
+
+def test_with_clusters_the_rates_beside_the_estimate_know_them_too() -> None:
+    random = np.random.default_rng(3)
+    y, f, rest = (np.repeat(random.random(size) < 0.7, 3) for size in (40, 40, 100))
+    ids, more = np.repeat(np.arange(40), 3), np.repeat(np.arange(40, 140), 3)
+    found, alone = post_stratified(y, f, rest, clusters=ids, clusters_unlabelled=more), post_stratified(y, f, rest)
+    assert found.ppv == proportion(y[f], ids[f])
+    assert found.fomr == proportion(y[~f], ids[~f])
+    assert found.judge_only == proportion(np.concatenate([f, rest]), np.concatenate([ids, more]))
+    assert found.ppv.value == alone.ppv.value
+    assert found.ppv.deff == pytest.approx(3, rel=0.1)
+    outside = post_stratified(y, f, rest, clusters=ids, clusters_unlabelled=more, labelled_in_stream=False)
+    assert outside.judge_only == proportion(rest, more)
+
+
+def test_what_a_verdict_without_labels_leaves_open_is_wider_with_clusters() -> None:
+    y, f, rest = [1, 0, 0, 0, 0] * 8, [0] * 40, [1] * 20 + [0] * 40
+    alone = post_stratified(y, f, rest).estimate
+    grouped = post_stratified(y, f, rest, clusters=[*range(20), *range(20)], clusters_unlabelled=range(20, 80)).estimate
+    own = proportion(np.array(y), [*range(20), *range(20)])
+    low, high = own.ci_low, own.ci_high
+    assert (grouped.reason, grouped.n_clusters) == ("empty_stratum", 20)
+    assert low is not None
+    assert high is not None
+    assert (grouped.ci_low, grouped.ci_high) == pytest.approx((0.8 * low, 0.8 * high + 0.2))
+    assert alone.ci_high is not None
+    assert grouped.ci_high is not None
+    assert grouped.ci_high > alone.ci_high
+    single = post_stratified(y, f, rest, clusters=["x"] * 40, clusters_unlabelled=range(60)).estimate
+    assert (single.ci_low, single.ci_high, single.reason) == (None, None, "empty_stratum")
+
+
+# Labels with probabilities of their own
+
+
+@given(labelled, unlabelled, st.booleans(), st.data())
+@settings(max_examples=80)
+def test_a_weighted_rate_is_sound(
+    items: list[Labelled], others: list[Other], clustered: bool, data: st.DataObject
+) -> None:
+    y, f, rest, ids, more = columns(items, others)
+    chances = data.draw(st.lists(st.floats(0.01, 1), min_size=len(y), max_size=len(y)))
+    mine, theirs = (ids, more) if clustered else (None, None)
+    found = post_stratified_weighted(y, f, rest, chances, clusters=mine, clusters_unlabelled=theirs)
+    check_sound(found)
+    assert (found.value is None) == (not items)
+    if items and clustered and len(set(ids)) < 2:
+        assert found.reason == "too_few_clusters"
+
+
+@given(labelled, unlabelled, st.floats(0.05, 1), st.booleans())
+@settings(max_examples=60)
+def test_equal_probabilities_say_no_more_than_none(
+    items: list[Labelled], others: list[Other], chance: float, clustered: bool
+) -> None:
+    y, f, rest, ids, more = columns(items, others)
+    mine, theirs = (ids, more) if clustered else (None, None)
+    plain = post_stratified(y, f, rest, clusters=mine, clusters_unlabelled=theirs).estimate
+    weighted = post_stratified_weighted(y, f, rest, [chance] * len(y), clusters=mine, clusters_unlabelled=theirs)
+    if plain.value is not None and items:
+        assert weighted.value == pytest.approx(plain.value)
+        for one, other in ((weighted.ci_low, plain.ci_low), (weighted.ci_high, plain.ci_high), (weighted.se, plain.se)):
+            assert one == (None if other is None else pytest.approx(other, abs=1e-9))
+
+
+def test_a_weighted_share_is_that_of_the_stream_and_its_interval_that_of_the_effective_labels() -> None:
+    y, f, rest = [1, 1, 0, 1], [1, 1, 1, 1], [1] * 96
+    found = post_stratified_weighted(y, f, rest, [0.1, 0.1, 0.02, 0.02])
+    assert found.value == pytest.approx((10 + 10 + 50) / 120)
+    few, many = (post_stratified_weighted(y * size, f * size, rest, [0.1, 0.1, 0.02, 0.02] * size) for size in (1, 20))
+    assert few.ci_low is not None
+    assert many.ci_low is not None
+    assert few.ci_low < many.ci_low
+    with pytest.raises(ValueError, match="inclusion probability"):
+        post_stratified_weighted(y, f, rest, [0.1, 0.1, 0.1, 0.0])
+
+
+def test_a_verdict_without_labels_leaves_the_weighted_labels_alone() -> None:
+    found = post_stratified_weighted([1, 0], [0, 0], [1, 1, 0], [0.5, 0.25])
+    assert found.value == pytest.approx(2 / 6)
 
 
 def test_a_verdict_that_no_item_has_takes_no_part() -> None:

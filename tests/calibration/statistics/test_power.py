@@ -72,6 +72,33 @@ def test_a_plan_says_how_many_fails_it_is_likely_to_hold() -> None:
     assert plan_kappa_halfwidth(0.7, 0.9, 0.1).gold_fails == pytest.approx(0.1 * plan_kappa_halfwidth(0.7, 0.9, 0.1).n)
 
 
+def test_a_plan_for_zero_errors_says_how_many_fails_it_holds_and_clusters_widen_that_of_a_budget() -> None:
+    plan = plan_zero_errors(0.05, 0.05, pass_rate=0.8)
+    assert plan.gold_fails == pytest.approx(0.2 * plan.n)
+    one, two = (
+        plan_ppi(0.8, 0.9, 0.8, n_human=100, n_judge_only=900, cost_human=2, cost_judge=0.05, budget=500, deff=deff)
+        for deff in (1.0, 4.0)
+    )
+    assert (two.optimal_human, two.optimal_judge_only) == (one.optimal_human, one.optimal_judge_only)
+    assert two.half_width == pytest.approx(2 * one.half_width)
+    assert (two.human_only_se, two.ppi_se) == pytest.approx((2 * one.human_only_se, 2 * one.ppi_se))
+    assert one.rogan_gladen_se is not None
+    assert two.rogan_gladen_se == pytest.approx(2 * one.rogan_gladen_se)
+
+
+@given(st.floats(0.05, 0.95), st.floats(0.55, 0.99), st.floats(0.55, 0.99), st.floats(0.001, 2.0))
+@settings(max_examples=60)
+def test_the_whole_budget_in_labels_is_never_better_than_the_plan(
+    theta: float, tpr: float, tnr: float, cost_judge: float
+) -> None:
+    plan = plan_ppi(theta, tpr, tnr, n_human=100, n_judge_only=1000, cost_human=1.0, cost_judge=cost_judge, budget=300)
+    assert plan.half_width <= normal_quantile(0.95) * sqrt(theta * (1 - theta) / 300) * (1 + 1e-9)
+    spent = plan.optimal_human_exact
+    if plan.optimal_judge_only_exact:
+        spent += cost_judge * (plan.optimal_human_exact + plan.optimal_judge_only_exact)
+    assert spent == pytest.approx(300)
+
+
 @given(st.floats(0.05, 0.95), st.floats(0.55, 0.99), st.floats(0.55, 0.99), st.floats(0.001, 2.0))
 @settings(max_examples=60)
 def test_no_other_split_of_the_budget_beats_the_plan(theta: float, tpr: float, tnr: float, cost_judge: float) -> None:

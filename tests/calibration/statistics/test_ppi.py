@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calibration.statistics.ppi import Stratum, allocate_labels, ppi_mean, stratified_ppi
+from calibration.statistics.ppi import Stratum, allocate_labels, ppi_mean, stratified_ppi, weighted_ppi
 from support.sound import check_sound
 
 Labelled: TypeAlias = tuple[float, float, int]
@@ -142,6 +142,119 @@ def test_a_stratified_mean_is_sound(parts: list[tuple[list[Labelled], Others, in
         assert found.normal.reason == "empty_stratum"
     else:
         assert found.normal.value is not None
+
+
+# Labels chosen with probabilities of their own
+
+
+def unequal(seed: int, n: int = 1200) -> tuple[list[float], list[float], list[float], list[float]]:
+    """Of `n` items those with a judge's score near 0 are the likelier to be labelled, where it errs more. People's mean
+    is 0.5: human and judge score of the labelled, probabilities, judge scores of the rest."""
+    random = np.random.default_rng(seed)
+    y = random.normal(0.5, 1, n)
+    f = 1.2 * y + 0.3 + random.normal(0, 0.8, n)
+    chance = np.clip(0.3 * np.exp(-np.abs(f)), 0.02, 1)
+    chosen = random.random(n) < chance
+    return y[chosen].tolist(), f[chosen].tolist(), chance[chosen].tolist(), f[~chosen].tolist()
+
+
+@given(labelled, unlabelled, st.sampled_from([0.0, 0.5, 1.0, None]), st.booleans(), st.data())
+@settings(max_examples=60)
+def test_a_weighted_mean_is_sound_whatever_scores_and_probabilities(
+    items: list[Labelled], others: Others, lam: float | None, clustered: bool, data: st.DataObject
+) -> None:
+    y, f, ids = columns(items)
+    chances = data.draw(st.lists(st.floats(0.01, 1), min_size=len(y), max_size=len(y)))
+    mine, theirs = (ids, [c for _, c in others]) if clustered else (None, None)
+    found = weighted_ppi(
+        y,
+        f,
+        [f for f, _ in others],
+        chances,
+        lam="tuned" if lam is None else lam,
+        clusters=mine,
+        clusters_unlabelled=theirs,
+    )
+    check_sound(found)
+    assert 0 <= found.lam <= 1
+    assert (found.normal.value is None) == (not items)
+
+
+@given(labelled.filter(lambda items: len(items) > 1), unlabelled)
+@settings(max_examples=40)
+def test_with_equal_probabilities_the_weighted_mean_is_ppi(items: list[Labelled], others: Others) -> None:
+    """The judge's mean over all items trusted by lam is its mean over the unlabelled trusted by lam N/(n + N)."""
+    y, f, _ = columns(items)
+    rest = [f for f, _ in others]
+    part = len(rest) / (len(y) + len(rest))
+    weighted, plain = weighted_ppi(y, f, rest, [0.1] * len(y), lam=1), ppi_mean(y, f, rest, lam=part)
+    assert weighted.normal.value == pytest.approx(plain.normal.value, abs=1e-9)
+    alone = weighted_ppi(y, f, rest, [0.1] * len(y), lam=0)
+    assert (alone.normal.value, alone.normal.se) == pytest.approx(
+        (float(np.mean(y)), float(np.std(y)) / len(y) ** 0.5), abs=1e-9
+    )
+
+
+def test_the_probabilities_of_strata_give_the_mean_of_strata_less_exactly() -> None:
+    random = np.random.default_rng(12)
+    parts = [(40, 400, 0.2), (10, 600, 3.0)]
+    strata = [Stratum(random.normal(m, 0.3, n), np.zeros(n), np.zeros(size - n), size, 0.0) for n, size, m in parts]
+    y = np.concatenate([np.asarray(each.human) for each in strata])
+    chances = [n / size for n, size, _ in parts for _ in range(n)]
+    weighted, whole = weighted_ppi(y, 0 * y, np.zeros(950), chances, lam=0), stratified_ppi(strata)
+    assert weighted.normal.value == pytest.approx(whole.normal.value)
+    assert weighted.normal.se is not None
+    assert whole.normal.se is not None
+    assert weighted.normal.se > 3 * whole.normal.se
+
+
+def test_weights_undo_a_choice_by_score_that_makes_the_plain_mean_wrong() -> None:
+    samples = list(map(unequal, range(150)))
+    plain = [float(np.mean(y)) for y, _, _, _ in samples]
+    figures = [weighted_ppi(y, f, rest, chance).figure for y, f, chance, rest in samples]
+    values = np.array([each.value for each in figures], dtype=np.float64)
+    errors = np.array([each.se for each in figures], dtype=np.float64)
+    ends = np.array([(each.ci_low, each.ci_high) for each in figures], dtype=np.float64)
+    assert float(np.mean((ends[:, 0] <= 0.5) & (ends[:, 1] >= 0.5))) >= 0.9
+    assert float(values.mean()) == pytest.approx(0.5, abs=0.02)
+    assert float(errors.mean()) == pytest.approx(float(values.std()), rel=0.2)
+    assert abs(float(np.mean(plain)) - 0.5) > 0.2
+
+
+def test_the_tuned_weight_is_no_worse_than_any_other() -> None:
+    y, f, chance, rest = unequal(4)
+    best = weighted_ppi(y, f, rest, chance)
+    assert 0 < best.lam < 1
+    assert best.normal.se is not None
+    for lam in (0.0, best.lam - 0.05, best.lam + 0.05, 1.0):
+        other = weighted_ppi(y, f, rest, chance, lam=min(max(lam, 0.0), 1.0)).normal.se
+        assert other is not None
+        assert best.normal.se <= other + 1e-12
+    assert weighted_ppi(y, [2.0] * len(y), [2.0] * 9, chance).lam == 0
+
+
+def test_few_effective_labels_get_a_t_interval_however_many_there_are() -> None:
+    random = np.random.default_rng(6)
+    y, f, rest = random.random(200), random.random(200), random.random(800)
+    assert weighted_ppi(y, f, rest, [0.2] * 200).t is None
+    heavy = weighted_ppi(y, f, rest, [0.9] * 190 + [0.01] * 10)
+    assert heavy.t is not None
+    assert "small_n" not in heavy.t.flags
+
+
+def test_items_in_clusters_make_the_weighted_mean_less_sure() -> None:
+    y, f, chance, rest = unequal(5)
+    alone = weighted_ppi(y * 2, f * 2, rest * 2, chance * 2)
+    ids, theirs = [*range(len(y))] * 2, [*range(len(y), len(y) + len(rest))] * 2
+    grouped = weighted_ppi(y * 2, f * 2, rest * 2, chance * 2, clusters=ids, clusters_unlabelled=theirs)
+    assert grouped.normal.value == pytest.approx(alone.normal.value)
+    assert grouped.normal.deff == pytest.approx(2, rel=0.05)
+
+
+def test_a_probability_out_of_range_is_refused() -> None:
+    for wrong in ([0.0, 0.5], [0.5, 1.5], [0.5]):
+        with pytest.raises(ValueError, match="inclusion probability"):
+            weighted_ppi([1.0, 0.0], [1.0, 0.0], [1.0], wrong)
 
 
 def test_one_stratum_is_the_plain_mean() -> None:

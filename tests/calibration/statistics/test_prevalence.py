@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibration.statistics.post_stratified import post_stratified
-from calibration.statistics.ppi import ppi_mean
+from calibration.statistics.ppi import ppi_mean, weighted_ppi
 from calibration.statistics.prevalence import (
     Estimator,
+    PassRate,
     Selection,
     check_estimator,
     check_population_value,
@@ -56,6 +57,7 @@ def test_a_rate_is_sound_or_refused(
         selection=selection,
         estimator=estimator,
         strata=(f, rest),
+        inclusion=[0.1 + 0.9 * each for each in f],
         clusters=ids[0],
         clusters_unlabelled=ids[1],
     )
@@ -89,7 +91,9 @@ def test_how_the_items_were_chosen_decides_the_estimator(selection: Selection, c
         ("by_verdict", "rogan_gladen", "use post_stratified or stratified_ppi"),
         ("by_verdict", "ppi_plus_plus", "use post_stratified or stratified_ppi"),
         ("by_verdict", "human_only", "use post_stratified or stratified_ppi"),
-        ("by_score", "post_stratified", "use stratified_ppi"),
+        ("by_score", "post_stratified", "use stratified_ppi or weighted_ppi"),
+        ("by_gold", "weighted_ppi", "use rogan_gladen"),
+        ("old_error_rates", "weighted_ppi", "use rogan_gladen"),
         ("by_gold", "ppi", "use rogan_gladen"),
         ("by_gold", "post_stratified", "use rogan_gladen"),
         ("old_error_rates", "ppi_plus_plus", "use rogan_gladen"),
@@ -119,6 +123,53 @@ def test_labels_that_show_no_error_get_the_post_stratified_interval() -> None:
     expected = post_stratified(y, y, others).estimate
     assert (found.estimate.ci_low, found.estimate.ci_high) == (expected.ci_low, expected.ci_high)
     assert "zero_residual_variance" in found.estimate.flags
+
+
+def near_the_threshold(seed: int, errors: tuple[float, float, float]) -> tuple[PassRate, PassRate]:
+    """Labels as `judges plan-labels --how unsure` draws them: 30, 20 and 10 of three bands of 300 cases, of which the
+    judge passes 7 in 10 and errs at these rates. By strata, and by the probabilities of the same choice."""
+    random = np.random.default_rng(seed)
+    band = np.repeat([0, 1, 2], 300)
+    f = random.random(900) < 0.7
+    y = f ^ (random.random(900) < np.array(errors)[band])
+    drawn = np.zeros(900, dtype=np.bool_)
+    for each, size in enumerate((30, 20, 10)):
+        drawn[random.choice(np.flatnonzero(band == each), size, replace=False)] = True
+    strata = (band[drawn].tolist(), band[~drawn].tolist())
+    chances = (np.array([30, 20, 10])[band[drawn]] / 300).tolist()
+    columns = y[drawn], f[drawn], f[~drawn]
+    return (
+        true_pass_rate(*columns, selection="by_score", strata=strata),
+        true_pass_rate(*columns, selection="by_score", inclusion=chances),
+    )
+
+
+@pytest.mark.parametrize("errors", [(0.3, 0.1, 0.05), (0.05, 0.05, 0.05), (0.1, 0.05, 0.1)])
+def test_a_stratum_without_an_error_among_its_labels_does_not_make_the_interval_too_short(
+    errors: tuple[float, float, float],
+) -> None:
+    """By the residuals alone such intervals cover the rate 56% to 90% of the time."""
+    truth = float(np.mean([0.7 * (1 - each) + 0.3 * each for each in errors]))
+    for way in (0, 1):
+        rates = [near_the_threshold(seed, errors)[way].estimate for seed in range(150)]
+        covered = [r.ci_low is not None and r.ci_high is not None and r.ci_low <= truth <= r.ci_high for r in rates]
+        assert np.mean(covered) >= 0.91
+
+
+def test_unequal_probabilities_alone_ask_for_the_weighted_mean() -> None:
+    by_strata, by_chance = near_the_threshold(3, (0.3, 0.2, 0.2))
+    assert (by_strata.estimator, by_chance.estimator) == ("stratified_ppi", "weighted_ppi")
+    assert by_chance.estimate.value == pytest.approx(by_strata.estimate.value, abs=0.05)
+    with pytest.raises(ValueError, match="give `inclusion`"):
+        true_pass_rate(HUMAN, JUDGE, OTHERS, selection="by_score", estimator="weighted_ppi")
+
+
+def test_strata_of_the_verdict_without_errors_are_post_stratified() -> None:
+    y, others = [1] * 20 + [0] * 10, [1] * 450 + [0] * 50
+    found = true_pass_rate(y, y, others, selection="by_verdict", estimator="stratified_ppi", strata=(y, others))
+    expected = post_stratified(y, y, others).estimate
+    assert (found.estimate.ci_low, found.estimate.ci_high) == pytest.approx((expected.ci_low, expected.ci_high))
+    assert found.estimate.flags == ("zero_residual_variance",)
 
 
 def test_the_verdict_as_stratum_gives_the_post_stratified_rate() -> None:
@@ -160,6 +211,9 @@ def test_scores_are_estimated_by_ppi_plus_plus_with_judge_and_humans_beside() ->
         true_mean(y, f, others, selection="tuning")
     strata = ((y > 3).tolist(), (others > 3).tolist())
     assert true_mean(y, f, others, selection="by_score", strata=strata).estimator == "stratified_ppi"
+    weighted = true_mean(y, f, others, selection="by_score", inclusion=[0.2] * 150)
+    assert weighted.estimator == "weighted_ppi"
+    assert weighted.estimate == weighted_ppi(y, f, others, [0.2] * 150).normal
     assert true_mean(y, f, others, selection="random", estimator="human_only").estimate == found.human_only
 
 

@@ -25,14 +25,17 @@ from judges.figures import FLAGS, REASONS, Figure
 
 Rows: TypeAlias = list[list[int | None]]
 LABELS = [1, 2, 3, 4]
+COSTS = [[0.0, 1.0, 4.0, 6.0], [2.0, 0.0, 1.0, 3.0], [8.0, 2.0, 0.0, 0.5], [8.0, 4.0, 1.5, 0.0]]
 
 FIGURES: dict[str, Callable[[UnitRatings], Figure]] = {
     "pairwise_agreement": pairwise_agreement,
     "ac1": gwet_ac,
     "ac2": lambda ratings: gwet_ac(ratings, weights="quadratic"),
+    "ac2_costs": lambda ratings: gwet_ac(ratings, weights=COSTS),
     "brennan_prediger": brennan_prediger,
     "fleiss": fleiss_generalised,
     "fleiss_linear": lambda ratings: fleiss_generalised(ratings, weights="linear"),
+    "fleiss_costs": lambda ratings: fleiss_generalised(ratings, weights=COSTS),
     "conger": conger_kappa,
     "nominal": krippendorff_alpha,
     "ordinal": lambda ratings: krippendorff_alpha(ratings, distance="ordinal"),
@@ -240,3 +243,30 @@ def test_the_interval_of_fleiss_kappa_covers_the_truth_about_as_often_as_it_says
         assert figure.ci_high is not None
         covered += figure.ci_low <= 0.64 <= figure.ci_high
     assert 0.91 <= covered / rounds <= 0.98
+
+
+def test_costs_of_raters_without_a_role_are_the_mean_of_both_directions() -> None:
+    ratings = unit_ratings([[1, 2, 2], [4, 4, None], [3, 1, 1], [2, 2, 2], [1, 3, 4]], labels=LABELS)
+    costs = np.array(COSTS)
+    for statistic in (gwet_ac, brennan_prediger, fleiss_generalised):
+        figure = statistic(ratings, weights=costs)
+        assert statistic(ratings, weights=costs.T) == figure
+        assert figure.value != statistic(ratings, weights=np.triu(costs)).value
+
+
+def test_costs_by_level_are_the_named_weights() -> None:
+    ratings = unit_ratings([[1, 2, 2], [4, 4, None], [3, 1, 1], [2, 2, 2], [1, 3, 4]], labels=LABELS)
+    steps = np.abs(np.subtract.outer(np.arange(4), np.arange(4))).astype(np.float64)
+    for statistic in (gwet_ac, brennan_prediger, fleiss_generalised):
+        assert statistic(ratings, weights=5 * steps) == statistic(ratings, weights="linear")
+        assert statistic(ratings, weights=steps**2) == statistic(ratings, weights="quadratic")
+
+
+def test_a_coefficient_of_costs_may_lie_below_minus_one_and_its_interval_goes_with_it() -> None:
+    costs = np.zeros((4, 4))
+    costs[0, 3] = 1.0
+    figure = fleiss_generalised(unit_ratings([[2, 2]] * 30 + [[1, 4]] * 3, labels=LABELS), weights=costs)
+    assert figure.value is not None
+    assert figure.ci_low is not None
+    assert figure.value < -5
+    assert figure.ci_low < figure.value - 1

@@ -5,7 +5,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from calibration.statistics.resampling import ResampleMethod, bootstrap_items, jackknife_se, resample
+from calibration.statistics.resampling import (
+    ResampleMethod,
+    bootstrap_items,
+    jackknife_se,
+    resample,
+    resample_table,
+)
 from judges.intervals import (
     proportion_interval,
 )
@@ -112,3 +118,18 @@ def test_a_statistic_that_is_undefined_for_some_draws_counts_them() -> None:
 
 def test_a_jackknife_that_loses_the_value_has_no_standard_error() -> None:
     assert jackknife_se(np.array([[1.0, 1.0], [0.0, 0.0]]), share_of_totals) is None
+
+
+def test_a_table_is_drawn_as_its_cells_are_as_units() -> None:
+    counts = np.array([30, 0, 5, 65])
+    used = np.flatnonzero(counts)
+    table, cells = resample_table(counts, seed=3), resample(np.eye(4)[used], counts[used], seed=3)
+    for one, other in (
+        (table.observed, cells.observed),
+        (table.drawn, cells.drawn),
+        (table.left_out, cells.left_out),
+        (table.counts, cells.counts),
+    ):
+        assert np.array_equal(one, other)
+    with pytest.raises(ValueError, match="nothing to resample"):
+        resample_table(np.zeros(4, dtype=np.int64))

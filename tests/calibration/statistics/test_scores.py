@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from calibration.statistics.resampling import bootstrap_items
 from calibration.statistics.scores import (
     ScorePairs,
     bland_altman,
+    bootstrap_weighted,
     concordance,
     kendall,
     mean_absolute_error,
@@ -21,6 +23,7 @@ from calibration.statistics.scores import (
     pearson,
     root_mean_squared_error,
     spearman,
+    weighted_spearman,
 )
 from judges.figures import Figure
 
@@ -276,3 +279,25 @@ def test_wrong_input_is_refused_with_its_remedy(human: list[float], judge: list[
 def test_a_cluster_id_for_each_item_is_asked_for() -> None:
     with pytest.raises(ValueError, match="give one id per item"):
         pair_scores([1.0, 2.0], [1.0, 2.0], clusters=["a"])
+
+
+@settings(max_examples=40, deadline=None)
+@given(rows=st.lists(st.tuples(values, values, st.integers(0, 3)), min_size=2, max_size=20))
+def test_a_rank_correlation_of_weights_is_that_of_items_repeated_so_often(rows: list[tuple[float, float, int]]) -> None:
+    found = weighted_spearman(paired([(human, judge) for human, judge, _ in rows]))(np.array([row[2] for row in rows]))
+    repeated = spearman(paired([(human, judge) for human, judge, times in rows for _ in range(times)])).value
+    assert found == pytest.approx(repeated, abs=1e-9)
+
+
+@pytest.mark.parametrize("clusters", [None, [number // 3 for number in range(60)]])
+def test_drawing_weights_is_drawing_items(clusters: list[int] | None) -> None:
+    pairs = pair_scores(*noisy(60), clusters=clusters)
+
+    def of_items(chosen: NDArray[np.intp]) -> float | None:
+        return spearman(pair_scores(pairs.human[chosen], pairs.judge[chosen])).value
+
+    value = of_items(np.arange(60))
+    assert value is not None
+    by_item = bootstrap_items(of_items, 60, clusters, seed=5)
+    by_weight = bootstrap_weighted(pairs, Figure(value), weighted_spearman(pairs), seed=5)
+    assert (by_weight.ci_low, by_weight.ci_high) == pytest.approx((by_item.low, by_item.high))

@@ -7,19 +7,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from calibration.statistics.cascade import cascade_cost
 from calibration.statistics.selective import (
     Certificate,
     Human,
     Order,
-    Stage,
     StageItems,
-    cascade_cost,
+    Vector,
+    cascade_stages,
     certify_cascade,
     certify_threshold,
+    certify_vectors,
     error_upper_bound,
     zero_error_size,
 )
-from judges.figures import to_record
 
 GRID = [0.5, 0.6, 0.7, 0.8, 0.9]
 
@@ -38,7 +39,7 @@ def stream(n: int, seed: int, error: float | None = None) -> tuple[list[float], 
     return confidence.tolist(), (generator.random(n) < chance).tolist()
 
 
-def certify(confidence: list[float], agrees: list[bool], order: Order = "fixed") -> Certificate:
+def certify(confidence: list[float], agrees: list[bool], order: Order = "fixed") -> Certificate[float]:
     return certify_threshold(
         confidence, agrees, grid=GRID, alpha=0.2, delta=0.1, min_n=10, human="majority", order=order
     )
@@ -50,7 +51,7 @@ def certify(confidence: list[float], agrees: list[bool], order: Order = "fixed")
 def test_a_certificate_is_json_and_keeps_its_word(
     order: Order, items: list[tuple[float | None, bool | None, int]], random: Random
 ) -> None:
-    def found(chosen: list[tuple[float | None, bool | None, int]], *, clustered: bool) -> Certificate:
+    def found(chosen: list[tuple[float | None, bool | None, int]], *, clustered: bool) -> Certificate[float]:
         return certify_threshold(
             [row[0] for row in chosen],
             [row[1] for row in chosen],
@@ -188,24 +189,124 @@ def test_a_cascade_shares_out_delta_and_refuses_a_case_in_two_stages() -> None:
         certify_cascade([], alpha=0.2, delta=0.1, human="majority")
 
 
-def test_a_cascade_that_accepts_nothing_costs_the_human_and_its_agreement_is_undefined() -> None:
-    result = cascade_cost([Stage(0.1, 0.0, None)], human_cost=2.0)
-    assert (result.to_human, result.overall_agreement) == (1.0, 1.0)
-    assert result.expected_cost == pytest.approx(2.1)
-    assert (result.agreement_on_accepted.value, result.agreement_on_accepted.reason) == (None, "no_data")
-    assert cascade_cost([], human_cost=0.0).saving.reason == "no_data"
-    json.dumps(to_record(result), allow_nan=False)
+# One sequence for a whole cascade
 
 
-@settings(max_examples=60, deadline=None)
-@given(
-    stages=st.lists(st.tuples(st.floats(0, 5), st.floats(0, 1), st.floats(0, 1)), max_size=4),
-    human_cost=st.floats(0, 10),
-)
-def test_every_item_of_a_cascade_ends_somewhere(stages: list[tuple[float, float, float]], human_cost: float) -> None:
-    result = cascade_cost([Stage(*each) for each in stages], human_cost=human_cost)
-    assert result.to_human + sum(step.accepted for step in result.per_stage) == pytest.approx(1)
-    json.dumps(result.to_record(), allow_nan=False)
+def two_judges(n: int, seed: int, error: tuple[float, float]) -> tuple[list[list[float]], list[list[bool]]]:
+    """Confidences of two judges of the same items, and whether each agrees with the human, whatever its confidence."""
+    generator = np.random.default_rng(seed)
+    confidence = generator.uniform(0, 1, (2, n))
+    agrees = generator.random((2, n)) >= np.array(error)[:, None]
+    return confidence.tolist(), agrees.tolist()
+
+
+VECTORS: list[Vector] = [(0.9, None), (0.8, 0.9), (0.6, 0.8), (0.4, 0.5), (0.0, 0.0)]
+
+
+def certified(confidence: list[list[float]], agrees: list[list[bool]], order: Order = "fixed") -> Certificate[Vector]:
+    return certify_vectors(
+        confidence, agrees, vectors=VECTORS, alpha=0.2, delta=0.1, min_n=10, human="majority", order=order
+    )
+
+
+def test_a_vector_is_tried_as_the_cascade_would_use_it() -> None:
+    confidence: list[list[float | None]] = [[0.9, 0.5, 0.5, None], [0.2, 0.9, 0.4, 0.8]]
+    agrees: list[list[bool | None]] = [[True, True, True, None], [False, False, True, True]]
+    found = certify_vectors(
+        confidence, agrees, vectors=[(0.8, None), (0.8, 0.7)], alpha=0.7, delta=0.5, human="one_person", min_n=1
+    )
+    assert [(row.n, row.errors) for row in found.rows] == [(1, 0), (3, 1)]
+    assert (found.threshold, found.coverage.value, found.share_to_humans) == ((0.8, 0.7), 0.75, 0.25)
+    assert found.agreement.value == pytest.approx(2 / 3)
+    assert found.certified_agreement == pytest.approx(0.3)
+    json.dumps(found.to_record(), allow_nan=False)
+    first, second = cascade_stages(confidence, agrees, thresholds=(0.8, 0.7), costs=[1.0, 5.0])
+    assert (first.accept, first.error, first.cost) == (0.25, 0.0, 1.0)
+    assert (second.accept * 3, second.error, second.cost) == (2.0, 0.5, 5.0)
+    cost = cascade_cost([first, second], human_cost=20.0)
+    assert cost.expected_cost == pytest.approx(1 + 0.75 * 5 + 0.25 * 20)
+    assert cost.to_human == pytest.approx(found.share_to_humans)
+    assert cost.agreement_on_accepted.value == pytest.approx(found.agreement.value)
+    never = cascade_stages(confidence, agrees, thresholds=(0.0, None), costs=[1.0, 5.0])[1]
+    assert (never.accept, never.error) == (0.0, None)
+
+
+def test_one_judge_alone_is_certified_by_its_vectors_as_by_its_grid() -> None:
+    confidence, agrees = stream(400, 3)
+    vectors: list[Vector] = [(each,) for each in sorted(GRID, reverse=True)]
+    found = certify_vectors([confidence], [agrees], vectors=vectors, alpha=0.2, delta=0.1, min_n=10, human="majority")
+    alone = certify(confidence, agrees)
+    assert found.threshold == (alone.threshold,)
+    assert (found.coverage, found.agreement) == (alone.coverage, alone.agreement)
+    assert [row.upper_bound for row in found.rows] == [row.upper_bound for row in alone.rows]
+
+
+def test_a_vector_after_a_failure_is_never_used() -> None:
+    confidence, agrees = two_judges(400, 7, (0.02, 0.02))
+    for item, each in enumerate(confidence[0]):
+        if each >= 0.9:
+            agrees[0][item] = False  # the strictest vector fails; the loosest, over all items, would pass
+    found = certified(confidence, agrees)
+    assert (found.threshold, found.reason, found.coverage.value) == (None, "no_threshold", 0.0)
+    assert [row.tested for row in found.rows] == [True, False, False, False, False]
+    assert found.rows[-1].upper_bound <= 0.2
+    free = certified(confidence, agrees, "free")
+    assert free.threshold == (0.0, 0.0)
+    assert free.rows[-1].upper_bound == error_upper_bound(free.rows[-1].errors, 400, delta=0.1 / 5)
+
+
+@pytest.mark.parametrize("order", ["fixed", "free"])
+def test_the_promise_of_a_whole_cascade_is_broken_no_more_often_than_delta(order: Order) -> None:
+    mistakes = sum(certified(*two_judges(150, seed, (0.21, 0.21)), order).threshold is not None for seed in range(400))
+    assert mistakes / 400 <= 0.1 + 0.03
+
+
+def test_a_sequence_of_vectors_accepts_more_than_delta_shared_out_over_disjoint_items() -> None:
+    """Of 300 cases each stage gets 150, and half of delta; together all 300 and all of delta."""
+    confidence, agrees = two_judges(300, 11, (0.12, 0.12))
+    together = certify_vectors(
+        confidence, agrees, vectors=[(0.5, None), (0.5, 0.5)], alpha=0.2, delta=0.1, human="majority"
+    )
+    stages = [
+        StageItems(confidence[0][:150], agrees[0][:150], [0.5], range(150)),
+        StageItems(confidence[1][150:], agrees[1][150:], [0.5], range(150, 300)),
+    ]
+    apart = certify_cascade(stages, alpha=0.2, delta=0.1, human="majority")
+    assert together.threshold == (0.5, 0.5)
+    assert together.rows[0].upper_bound < apart[0].rows[0].upper_bound
+
+
+def test_of_each_cluster_one_item_goes_through_the_cascade_and_unknown_items_are_counted() -> None:
+    confidence, agrees = two_judges(60, 2, (0.05, 0.05))
+    found = certify_vectors(
+        [each * 3 for each in confidence],
+        [[*each, *each, *each[:-1], None] for each in agrees],
+        vectors=VECTORS,
+        alpha=0.3,
+        delta=0.2,
+        human="majority",
+        clusters=list(range(60)) * 3,
+        seed=9,
+    )
+    assert (found.n, found.n_items, found.n_dropped, found.seed) == (60, 179, 1, 9)
+    empty = certify_vectors([[], []], [[], []], vectors=VECTORS, alpha=0.3, delta=0.2, human="majority")
+    assert (empty.reason, empty.coverage.value) == ("no_data", None)
+
+
+def test_a_cascade_of_vectors_refuses_what_does_not_fit() -> None:
+    confidence, agrees = two_judges(20, 2, (0.05, 0.05))
+
+    def refused(says: str, confidence: list[list[float]], agrees: list[list[bool]], vectors: list[Vector]) -> None:
+        with pytest.raises(ValueError, match=says):
+            certify_vectors(confidence, agrees, vectors=vectors, alpha=0.3, delta=0.2, human="majority")
+
+    refused("no vector", confidence, agrees, [])
+    refused("1 thresholds for 2 judges", confidence, agrees, [(0.5,)])
+    refused("not a finite number", confidence, agrees, [(0.5, float("inf"))])
+    refused("2 judges' confidences, 1 agreements", confidence, agrees[:1], VECTORS)
+    refused("asked about the same items", [confidence[0], confidence[1][:5]], agrees, VECTORS)
+    with pytest.raises(ValueError, match="1 costs for 2 judges"):
+        cascade_stages(confidence, agrees, thresholds=(0.5, 0.5), costs=[1.0])
 
 
 def test_wrong_input_is_refused_with_its_remedy() -> None:
@@ -236,9 +337,3 @@ def test_wrong_input_is_refused_with_its_remedy() -> None:
         certify([0.5], cast("list[bool]", [2]))
     with pytest.raises(ValueError, match="3 errors of 2"):
         error_upper_bound(3, 2, delta=0.1)
-    with pytest.raises(ValueError, match="stage 0: accept"):
-        cascade_cost([Stage(0.1, 0.5, None)], human_cost=1.0)
-    with pytest.raises(ValueError, match="stage 0: cost"):
-        cascade_cost([Stage(-1.0, 0.5, 0.1)], human_cost=1.0)
-    with pytest.raises(ValueError, match="human cost"):
-        cascade_cost([], human_cost=-1.0)

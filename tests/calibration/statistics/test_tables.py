@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from calibration.statistics.tables import INVALID, pair_labels, pairs_of_table
+from calibration.statistics.tables import INVALID, encode_labels, pair_labels, pairs_of_table
 from judges.figures import to_record
 from judges.intervals import (
     cluster_codes,
@@ -86,3 +86,14 @@ def test_wrong_input_is_refused_with_its_place_and_remedy() -> None:
         signed_share([2])
     with pytest.raises(TypeError, match="no result"):
         to_record(3)
+
+
+def test_a_copy_of_invalid_is_invalid_too_and_never_a_human_label() -> None:
+    sent = type(INVALID)()
+    assert encode_labels(["b", sent, None, INVALID], ["a", "b"], may_be_invalid=True).tolist() == [1, 2, -1, 2]
+    with pytest.raises(
+        ValueError, match=r"item 1: label INVALID is not one of \['a'\]; a human label can't be invalid"
+    ):
+        encode_labels(["a", sent], ["a"])
+    with pytest.raises(ValueError, match=r"item 2: label 'c' .* declare it"):
+        encode_labels(["a", None, "c"], ["a"], may_be_invalid=True)

@@ -129,6 +129,18 @@ def test_cross_fitting_is_json_and_its_intervals_contain_their_values(
                 assert figure.ci_low <= figure.value <= figure.ci_high
 
 
+def test_rare_classes_and_many_missing_items_are_flagged() -> None:
+    scores, few, many = ([at / 80 for at in range(80)], *([at >= first for at in range(80)] for first in (74, 40)))
+    folds = [at % 2 for at in range(80)]
+    assert "rare_class" in cross_fit_threshold(scores, few, Youden(), folds=folds).value.flags
+    assert cross_fit_threshold(scores, many, Youden(), folds=folds).value.flags == ()
+    missing = [None if at % 10 == 0 else score for at, score in enumerate(scores)]
+    for rule in RULES:
+        found = cross_fit_threshold(missing, many, rule, folds=folds)
+        assert "high_drop" in found.value.flags
+        assert "high_drop" in found.accuracy.flags
+
+
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_decisions_are_made_by_thresholds_that_never_saw_the_fold(rule: Rule) -> None:
     places, labels = noisy(60)
