@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibration.statistics.mapping import assign_folds
-from calibration.statistics.resampling import Resamples, resample
+from calibration.statistics.resampling import Resamples, resample_table
 from calibration.statistics.threshold import MinimumCost, Rule, TargetPrecision, Youden
 from judges.figures import Figure
 from judges.intervals import Clusters, cluster_codes
@@ -158,9 +158,7 @@ def cut_interval(
     size = 2 * cuts.size
     n_clusters = None
     if clusters is None:
-        counts = np.bincount(cells, minlength=size)
-        used = np.flatnonzero(counts)
-        drawn = resample(np.eye(size)[used], counts[used], resamples=_RESAMPLES, seed=seed)
+        drawn = resample_table(np.bincount(cells, minlength=size), resamples=_RESAMPLES, seed=seed)
     else:
         codes, n_clusters = cluster_codes(clusters, scores.size)
         drawn = _by_cluster(cells, size, codes, n_clusters, seed)

@@ -1,4 +1,4 @@
-"""Two runs joined by the ids of their cases, and what there is to compare in them.
+"""Two runs, or judges stored in files, joined by the ids of their cases, and what there is to compare in them.
 
 What differs decides. The same judge on other answers compares the systems that gave them; another judge on the same
 answers compares the judges. Where both differ nothing can be put down to either, and the comparison is refused.
@@ -10,11 +10,12 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Literal, TypeAlias
 
-from calibration.answers import Answer, answers_in_run
+from calibration.answers import Answer, Answers, answers_in_run
 from calibration.labels import group_of
+from calibration.stored import StoredJudge
 from judges.case import Case, Part
 from judges.engine.plan import Assignment
-from judges.engine.run import Manifest, Run
+from judges.engine.run import Run
 from judges.errors import InputError
 from judges.fingerprint import fingerprint
 from judges.summary import NO_SLICE, slices_of
@@ -54,12 +55,26 @@ class Matched:
     """Whether intervals allow for groups."""
     other_content: int
     """Cases left out since not only the judge differs but also what it read."""
+    stored_a: bool = False
+    """Whether A's answers were stored by somebody else: their scores are as they were, and may lie beyond 0 to 1."""
+    stored_b: bool = False
+    no_cut: str = ""
+    """Why nobody knows from where on scores pass; empty where it is known."""
+
+    def check_cut(self) -> None:
+        """Refuse what needs passes where nobody knows them.
+
+        Raises:
+            InputError: Nobody does.
+        """
+        if self.no_cut:
+            raise InputError(self.no_cut)
 
     @property
     def left_out(self) -> Counter[str]:
         """Cases without a verdict of either side, by side and kind: `a_abstained`, `b_failed`, `a_pending`."""
         sides = chain.from_iterable((("a", each.a), ("b", each.b)) for each in self.cases)
-        kinds = ((side, "pending" if answer is None else answer.kind) for side, answer in sides)
+        kinds = ((side, _kind(answer)) for side, answer in sides)
         return Counter(f"{side}_{kind}" for side, kind in kinds if kind != "verdict")
 
     def slice(self, name: str | None) -> "Matched":
@@ -99,9 +114,16 @@ class _Shared:
     answers_b: Sequence[Answer | None] | None = None
 
 
+def _kind(answer: Answer | None) -> str:
+    """A stored answer that is neither good nor bad is no verdict."""
+    if answer is None:
+        return "pending"
+    return "failed" if answer.kind == "verdict" and answer.score is None else answer.kind
+
+
 def match(
-    run_a: Run,
-    run_b: Run,
+    run_a: Run | StoredJudge,
+    run_b: Run | StoredJudge,
     *,
     criteria: Sequence[str] | None = None,
     judge_a: str | None = None,
@@ -114,7 +136,7 @@ def match(
     """Join two runs by the ids of their cases, and find out what is to be compared.
 
     Args:
-        run_a: The one run.
+        run_a: The one run, or a judge stored in a file.
         run_b: The other; the same folder if it holds two judges.
         criteria: Only these.
         judge_a: Only this judge of run A.
@@ -129,9 +151,8 @@ def match(
             isn't clear which judges are meant.
         LedgerError: A file of a run can't be read.
     """
-    manifests = run_a.manifest(), run_b.manifest()
-    asked_a = _asked(manifests[0], run_a, criteria, judge_a)
-    asked_b = _asked(manifests[1], run_b, criteria, judge_b)
+    asked_a = _asked(run_a, criteria, judge_a)
+    asked_b = _asked(run_b, criteria, judge_b)
     common = {a.criterion.fingerprint for a in asked_a} & {b.criterion.fingerprint for b in asked_b}
     if not common:
         names = (", ".join(dict.fromkeys(each.criterion.name for each in asked)) for asked in (asked_a, asked_b))
@@ -140,9 +161,18 @@ def match(
         )
     asked_a = [a for a in asked_a if a.criterion.fingerprint in common]
     asked_b = [b for b in asked_b if b.criterion.fingerprint in common]
-    shared, counts = _joined(run_a, run_b, manifests, asked_a, asked_b, cluster, clusters or {}, by)
+    shared, counts = _joined(run_a, run_b, asked_a, asked_b, cluster, clusters or {}, by)
     mode, chosen = _paired(run_a, run_b, asked_a, asked_b, shared)
-    matched = [_matched(a, b, asked_a, asked_b, shared, mode, threshold, cluster is not None) for a, b in chosen]
+    no_cut = "" if threshold is not None else _no_cut(run_a) or _no_cut(run_b)
+    matched = [
+        replace(
+            _matched(a, b, asked_a, asked_b, shared, mode, threshold, cluster is not None),
+            stored_a=isinstance(run_a, StoredJudge),
+            stored_b=isinstance(run_b, StoredJudge),
+            no_cut=no_cut,
+        )
+        for a, b in chosen
+    ]
     named = Counter(chain.from_iterable(each.slices for each in shared))
     return Matching(
         mode=mode,
@@ -156,23 +186,29 @@ def match(
     )
 
 
-def _asked(manifest: Manifest, run: Run, criteria: Sequence[str] | None, judge: str | None) -> list[Assignment]:
-    found = [
-        a
-        for a in manifest.assignments
-        if (criteria is None or a.criterion.name in criteria) and judge in (None, a.judge)
-    ]
+def _asked(run: Run | StoredJudge, criteria: Sequence[str] | None, judge: str | None) -> list[Assignment]:
+    if isinstance(run, StoredJudge):
+        return list(run.assignments)
+    there = run.manifest().assignments
+    found = [a for a in there if (criteria is None or a.criterion.name in criteria) and judge in (None, a.judge)]
     if not found:
         wanted = " by ".join(f"`{name}`" for name in ("`, `".join(criteria or ()), judge) if name)
-        there = ", ".join(f"{a.criterion.name} by {a.judge}" for a in manifest.assignments)
-        raise InputError(f"{run.path}: has no {wanted}; it has: {there}")
+        has = ", ".join(f"{a.criterion.name} by {a.judge}" for a in there)
+        raise InputError(f"{run.path}: has no {wanted}; it has: {has}")
     return found
 
 
+def _answers(run: Run | StoredJudge, asked: Sequence[Assignment]) -> Answers:
+    return run.answers(asked) if isinstance(run, StoredJudge) else answers_in_run(run, run.manifest(), asked)
+
+
+def _no_cut(run: Run | StoredJudge) -> str:
+    return run.no_cut if isinstance(run, StoredJudge) else ""
+
+
 def _joined(
-    run_a: Run,
-    run_b: Run,
-    manifests: tuple[Manifest, Manifest],
+    run_a: Run | StoredJudge,
+    run_b: Run | StoredJudge,
     asked_a: Sequence[Assignment],
     asked_b: Sequence[Assignment],
     cluster: str | None,
@@ -182,14 +218,14 @@ def _joined(
     found: dict[str, _Shared] = {}
     questions: dict[str, str | None] = {}
     counts: Counter[str] = Counter()
-    for case, answers in answers_in_run(run_a, manifests[0], asked_a):
+    for case, answers in _answers(run_a, asked_a):
         group = None
         if cluster is not None:
             group = clusters.get(case.id) or group_of(case, cluster) or case.id
         slices = () if by is None else tuple(slices_of(case, by))
         found[case.id] = _Shared(case.id, group, slices, _contents(case, asked_a), answers)
         questions[case.id] = case.question
-    for case, answers in answers_in_run(run_b, manifests[1], asked_b):
+    for case, answers in _answers(run_b, asked_b):
         one = found.get(case.id)
         if one is None:
             counts["only_b"] += 1
@@ -207,15 +243,20 @@ def _joined(
 
 
 def _contents(case: Case, asked: Sequence[Assignment]) -> dict[str, str]:
-    criteria = {a.criterion.fingerprint: a.criterion for a in asked}
-    return {
-        key: fingerprint([case.lang, [case.part(part) for part in criterion.parts if part is not Part.EXTRA]])
-        for key, criterion in criteria.items()
-    }
+    """By criterion what a judge may read; a case without any of it, as in a file of verdicts only, is like no other."""
+    made: dict[str, str] = {}
+    for criterion in {a.criterion.fingerprint: a.criterion for a in asked}.values():
+        texts = [case.part(part) for part in criterion.parts if part is not Part.EXTRA]
+        made[criterion.fingerprint] = fingerprint([case.lang, texts if any(texts) else case.id])
+    return made
 
 
 def _paired(
-    run_a: Run, run_b: Run, asked_a: Sequence[Assignment], asked_b: Sequence[Assignment], shared: Sequence[_Shared]
+    run_a: Run | StoredJudge,
+    run_b: Run | StoredJudge,
+    asked_a: Sequence[Assignment],
+    asked_b: Sequence[Assignment],
+    shared: Sequence[_Shared],
 ) -> tuple[Mode, list[tuple[Assignment, Assignment]]]:
     """What is compared, and which criterion and judge of A with which of B."""
     pairs = [(a, b) for a in asked_a for b in asked_b if a.criterion.fingerprint == b.criterion.fingerprint]
@@ -237,7 +278,8 @@ def _paired(
         order = {a.fingerprint: at for at, a in enumerate(asked_a)}
         other = [(a, b) for a, b in other if order[a.fingerprint] < order.get(b.fingerprint, len(order))]
         if not other:
-            raise InputError(f"{run_a.path} is one run with one judge: there is nothing to compare it with")
+            kind = "file, and one judge is named" if isinstance(run_a, StoredJudge) else "run with one judge"
+            raise InputError(f"{run_a.path} is one {kind}: there is nothing to compare it with")
     if other:
         if max(Counter(a.criterion.name for a, _ in other).values()) > 1:
             names = (", ".join(dict.fromkeys(each.judge for each in asked)) for asked in (asked_a, asked_b))
@@ -248,7 +290,7 @@ def _paired(
     return "same_judge", same
 
 
-def _is_one_folder(run_a: Run, run_b: Run) -> bool:
+def _is_one_folder(run_a: Run | StoredJudge, run_b: Run | StoredJudge) -> bool:
     return run_a.path.resolve() == run_b.path.resolve()
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +19,17 @@ from calibration.statistics.no_answer import (
 )
 from calibration.statistics.reliability import area_under_curve, pair_scored
 from judges.case import Case
+from judges.checks import answerable as told
 from judges.errors import InputError
 from judges.fields import MISSING
 from judges.figures import Figure
+from judges.intervals import cluster_codes
 from judges.printable import printable
-from judges.retrieval.labels import labels_of
-from judges.retrieval.qrels import Qrels
+from judges.retrieval.labels import Labels
 from judges.retrieval.ranking import ranking_of
+from judges.summary import Cluster, cluster_of
 
-__all__ = ["NoAnswer", "Query", "by_field", "by_labels", "by_qrels", "queries_of", "study"]
+__all__ = ["NoAnswer", "Query", "by_case", "by_field", "by_labels", "queries_of", "study"]
 
 _TRUE, _FALSE = ("true", "1", "yes", "correct", "pass"), ("false", "0", "no", "incorrect", "fail")
 
@@ -45,6 +48,8 @@ class Query:
     answerable: bool
     correct: bool | None = None
     """Whether its answer is right; None where nobody said, or it is unanswerable."""
+    cluster: Cluster | None = None
+    """The group of queries that it belongs to; None where each stands alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,8 @@ class NoAnswer:
     """The cheapest. Undefined (no_threshold) where rejecting everything is."""
     fitted: CrossFitted
     folds: int
+    groups: int | None
+    """Groups of queries that intervals and folds keep together; None where each query stands alone."""
     area: Figure
     """How often an answerable query scores higher than an unanswerable one; 0.5 is chance."""
     separated: bool
@@ -86,6 +93,7 @@ class NoAnswer:
         return {
             "queries": len(self.queries),
             "answerable": sum(each.answerable for each in self.queries),
+            "groups": self.groups,
             "without_results": sum(each.score is None for each in self.queries),
             "costs": {
                 "false_accept": self.costs.false_accept,
@@ -112,13 +120,16 @@ class NoAnswer:
 # From cases to queries
 
 
-def queries_of(cases: Iterable[Case], answerable: Answerable, *, correct: str | None = None) -> list[Query]:
+def queries_of(
+    cases: Iterable[Case], answerable: Answerable, *, correct: str | None = None, cluster: str | None = None
+) -> list[Query]:
     """The queries of cases, whose passages are in `retrieved` or else in `contexts`, with scores.
 
     Args:
         cases: Of a dataset.
-        answerable: Says whether there is an answer: `by_field`, `by_qrels`, `by_labels`.
+        answerable: Says whether there is an answer: `by_case`, `by_field`, `by_labels`.
         correct: Dotted path of the field that says whether the answer is right, where there is one.
+        cluster: Dotted path of the field that groups queries.
 
     Raises:
         InputError: A case lacks what is asked of it, or one kind of query is missing.
@@ -127,7 +138,8 @@ def queries_of(cases: Iterable[Case], answerable: Answerable, *, correct: str | 
     for case in cases:
         there = answerable(case)
         right = _truth(case, correct) if there and correct is not None else None
-        queries.append(Query(case.id, case.question, _best_score(case), there, right))
+        group = None if cluster is None else cluster_of(case, cluster)
+        queries.append(Query(case.id, case.question, _best_score(case), there, right, group))
     for kind in (True, False):
         if not any(each.answerable is kind for each in queries):
             known = "nothing to reject" if kind is False else "nothing to accept"
@@ -135,35 +147,38 @@ def queries_of(cases: Iterable[Case], answerable: Answerable, *, correct: str | 
                 f"no query is {'answerable' if kind else 'unanswerable'}, so there is {known}: a threshold needs both; "
                 "is it said right which are unanswerable?"
             )
+    if all(each.score is None for each in queries):
+        raise InputError("no case retrieved anything, so there is no score to cut at; give `retrieved` or `contexts`")
     return queries
 
 
 def by_field(field: str, value: str) -> Answerable:
-    """Unanswerable is what has this value in a field."""
+    """Unanswerable is what has this value in a field, or in a list there."""
 
     def answerable(case: Case) -> bool:
         found = case.find(field)
         if found is MISSING:
             raise InputError(f"{_named(case)} has no `{printable(field, 80)}`, which says what is unanswerable")
-        return _text(found) != value
+        values = cast("Sequence[object]", found) if isinstance(found, list | tuple) else [found]
+        return value not in map(_text, values)
 
     return answerable
 
 
-def by_qrels(qrels: Qrels) -> Answerable:
-    """Unanswerable is what has no relevant document."""
-    return lambda case: any(grade >= 1 for grade in qrels.grades.get(case.id, {}).values())
+def by_labels(labels: Labels) -> Answerable:
+    """Unanswerable is what these labels have nothing relevant for."""
+    return lambda case: any(label.grade >= 1 for label in labels.get(case.id, ()))
 
 
-def by_labels(case: Case) -> bool:
-    """Unanswerable is a case whose own `relevant` names nothing."""
-    relevant = case.extra.get("relevant")
-    if relevant is None:
+def by_case(case: Case) -> bool:
+    """What the case itself says: `answerable`, or else whether something is `relevant`."""
+    found = told(case)
+    if found is None:
         raise InputError(
-            f"{_named(case)} has no `relevant`; name what is unanswerable with --unanswerable FIELD=VALUE, "
-            "or give --qrels"
+            f"{_named(case)} has neither `answerable` nor `relevant`; name what is unanswerable with "
+            "--unanswerable FIELD=VALUE, or give --qrels"
         )
-    return any(label.grade >= 1 for label in labels_of(relevant, _named(case)))
+    return found
 
 
 def _best_score(case: Case) -> float | None:
@@ -206,15 +221,24 @@ def study(queries: Sequence[Query], costs: Costs, *, folds: int = 5, seed: int =
     Args:
         queries: With and without an answer.
         costs: What mistakes cost.
-        folds: Of the cross-fitting; fewer where there are fewer queries.
+        folds: Of the cross-fitting; fewer where there are fewer queries or groups. A group lies in one fold.
         seed: Of folds and resamples.
         level: Of the intervals.
+
+    Raises:
+        InputError: All queries are of one group.
     """
+    clusters = [each.cluster or ("id", each.id) for each in queries]
+    codes, groups = (
+        (None, len(queries)) if len(set(clusters)) == len(queries) else cluster_codes(clusters, len(queries))
+    )
+    if groups < 2:
+        raise InputError("all queries are of one group, so no threshold can be tried on others; group by another field")
     answerable = np.array([each.answerable for each in queries])
     correct = np.array([each.answerable and each.correct is not False for each in queries])
     numbers = Queries.of([each.score for each in queries], answerable, correct)
-    folds = min(folds, len(queries))
-    places = assign_folds(len(queries), folds=folds, seed=seed)
+    folds = min(folds, groups)
+    places = assign_folds(len(queries), clusters=codes, folds=folds, seed=seed)
     # What retrieved nothing is below all that retrieved something.
     lowest = min((each.score for each in queries if each.score is not None), default=0.0) - 1
     scores = np.where(np.isfinite(numbers.scores), numbers.scores, lowest)
@@ -223,10 +247,11 @@ def study(queries: Sequence[Query], costs: Costs, *, folds: int = 5, seed: int =
         tuple(queries),
         costs,
         sweep(numbers),
-        threshold_figure(numbers, costs, level=level, seed=seed),
-        cross_fit(numbers, costs, folds=places, level=level),
+        threshold_figure(numbers, costs, clusters=codes, level=level, seed=seed),
+        cross_fit(numbers, costs, folds=places, clusters=codes, level=level),
         folds,
-        area_under_curve(pair_scored(scores, answerable), level=level),
+        None if codes is None else groups,
+        area_under_curve(pair_scored(scores, answerable, clusters=codes), level=level),
         bool(yes.min() > no.max()),
         _near(queries, yes),
     )

@@ -14,7 +14,7 @@ from judges.claims import SentenceSplitter
 from judges.criterion import Criterion, Unit
 from judges.fingerprint import fingerprint
 
-__all__ = ["PERTURBATIONS", "Changed", "Perturbation", "stated_fact"]
+__all__ = ["PERTURBATIONS", "Changed", "Perturbation", "claim_alone", "stated_fact"]
 
 _LANGUAGES = ("en", "ca", "fr", "ro")
 
@@ -224,4 +224,24 @@ def stated_fact(case: Case, criterion: Criterion) -> Changed | None:
             if criterion.unit is not Unit.CLAIM:
                 return Changed(alone, added=fact)
             return _with(case, "", f"\n\n{fact}", says_more=True)
+    return None
+
+
+# --- One claim of several -------------------------------------------------------------------------------------------
+
+
+def claim_alone(case: Case, _: Criterion) -> Changed | None:
+    """The case with one of its claims for an answer, whichever its id draws; `original` is where that claim stood.
+
+    None where the answer makes one claim only, or the claim alone would not be taken for the same one.
+    """
+    claims = _SPLITTER.split(case.answer or "", case.lang).claims
+    if len(claims) < 2:
+        return None
+    first = int(fingerprint([case.id])[:8], 16)
+    for place in range(len(claims)):
+        claim = claims[(first + place) % len(claims)]
+        again = _SPLITTER.split(claim.text, case.lang).claims
+        if [each.text for each in again] == [claim.text]:
+            return Changed(replace(case, answer=claim.text), (claim.start, claim.end))
     return None

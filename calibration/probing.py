@@ -1,4 +1,5 @@
-"""Probes that ask the judge again: the same once more, pairs the other way round, answers with a change.
+"""Probes that ask the judge again: the same once more, pairs the other way round, answers with a change, the same
+criterion asked otherwise, claims one by one.
 
     prepare ── batches ──> judged by the engine ── judgements ──> findings
 
@@ -6,7 +7,7 @@ Which judgements it takes is known before the first one is made, so that a comma
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import nsmallest
 from math import isclose
 from statistics import fmean
@@ -15,14 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibration.findings import Finding, Skipped, Turned, effect_of_change, repeat_noise, turned
-from calibration.perturbations import PERTURBATIONS, Changed, Perturbation, stated_fact
+from calibration.perturbations import PERTURBATIONS, Changed, Perturbation, claim_alone, stated_fact
+from calibration.rewording import levels_renamed, levels_reversed
 from calibration.statistics.probes import Effect, perturbation, position_bias
+from judges.backends.prompted import PromptedJudge
 from judges.backends.swapped import Swapped, exchanged
 from judges.case import Case, Part
 from judges.criterion import Criterion, Unit
 from judges.engine.plan import Assignment, assign, key_of
 from judges.errors import InputError
-from judges.figures import Figure
 from judges.fingerprint import fingerprint
 from judges.intervals import proportion
 from judges.judge import Judge
@@ -34,6 +36,7 @@ __all__ = ["ASKING", "Batch", "Judgements", "Probing", "prepare", "sampled"]
 
 ASKING: tuple[str, ...] = (
     "repeat", "position", "injection", "unsupported", "authority", "padding", "politeness", "format",
+    "level-order", "level-names", "wording", "batch",
 )  # fmt: skip
 """The probes that need new judgements."""
 
@@ -92,6 +95,15 @@ class _Variant:
 
 
 @dataclass(frozen=True, slots=True)
+class _Otherwise:
+    """The criterion asked otherwise."""
+
+    probe: str
+    what: str
+    assignment: Assignment
+
+
+@dataclass(frozen=True, slots=True)
 class Probing:
     """What the probes of one judge and criterion take, and what they find."""
 
@@ -106,6 +118,9 @@ class Probing:
     _facts: Mapping[str, Changed] = field(default_factory=dict[str, Changed])
     _bare: Assignment | None = None
     """The judge of pairs without its swapping."""
+    _otherwise: tuple[_Otherwise, ...] = ()
+    _singles: Mapping[str, Changed] = field(default_factory=dict[str, Changed])
+    """Cases whose answer is one claim of the old one, and where that stood."""
 
     def findings(self, judgements: Judgements) -> list[Finding]:
         """What the judgements show; those that are missing are left out and counted."""
@@ -117,6 +132,9 @@ class Probing:
         found += [self._perturbed(judgements, each) for each in self._variants]
         if self._facts:
             found.append(self._unsupported(judgements))
+        found += [self._asked_otherwise(judgements, each) for each in self._otherwise]
+        if self._singles:
+            found.append(self._batch(judgements))
         return found
 
     def _key(self, case: Case, replicate: int = 0) -> str:
@@ -127,6 +145,9 @@ class Probing:
 
     def _passes(self, scores: NDArray[np.float64]) -> NDArray[np.bool_]:
         return scores >= self.assignment.threshold - _SAME
+
+    def _pass(self, score: float) -> bool:
+        return score >= self.assignment.threshold - _SAME
 
     def _repeat(self, judgements: Judgements) -> Finding:
         verdicts = [
@@ -151,6 +172,64 @@ class Probing:
             others={"verdicts for whichever stands first": found.first_slot_share},
         )
 
+    def _asked_otherwise(self, judgements: Judgements, variant: _Otherwise) -> Finding:
+        cases: list[Case] = []
+        pairs: list[tuple[float, float]] = []
+        for case in self.cases:
+            before = judgements.verdict(self._key(case))
+            after = judgements.verdict(key_of(case, variant.assignment, 0))
+            if before is not None and after is not None:
+                cases.append(case)
+                pairs.append((before.score, after.score))
+        what = f"{variant.what}: change of the score"
+        return self._change((variant.probe, ""), what, cases, pairs, len(self.cases) - len(pairs))
+
+    def _batch(self, judgements: Judgements) -> Finding:
+        cases: list[Case] = []
+        pairs: list[tuple[float, float]] = []
+        for case in self.cases:
+            single = self._singles.get(case.id)
+            if single is None or single.original is None:
+                continue
+            among, alone = (judgements.verdict(self._key(each)) for each in (case, single.case))
+            start = single.original[0]
+            claim = next((each for each in among.claims if each.start == start), None) if among else None
+            if claim is not None and alone is not None:
+                cases.append(case)
+                pairs.append((claim.score, alone.score))
+        return replace(
+            self._change(
+                ("batch", ""),
+                "one claim asked alone, not among the others: change of its score",
+                cases,
+                pairs,
+                len(self._singles) - len(pairs),
+            ),
+            caution="a claim that leans on the one before it (`it`, `there`) may rightly be judged otherwise alone",
+        )
+
+    def _change(
+        self,
+        name: tuple[str, str],
+        what: str,
+        cases: Sequence[Case],
+        pairs: Sequence[tuple[float, float]],
+        dropped: int,
+    ) -> Finding:
+        """Of the scores of the same cases before and after."""
+        old, new = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
+        new = np.where(np.abs(new - old) <= _SAME, old, new)
+        clusters = self._clusters(cases)
+        found = perturbation(old, new, clusters=clusters)
+        return Finding(
+            *name,
+            what,
+            "change",
+            effect_of_change(found, dropped),
+            turned(self._passes(old), self._passes(new), clusters),
+            others={"scores that rise": found.share_up, "scores that fall": found.share_down},
+        )
+
     def _perturbed(self, judgements: Judgements, variant: _Variant) -> Finding:
         criterion = self.assignment.criterion
         cases: list[Case] = []
@@ -164,24 +243,13 @@ class Probing:
                 cases.append(case)
                 pairs.append((before.score, _score(after, changed, criterion)))
         dropped = len(variant.changed) - len(pairs)
-        old, new = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
-        new = np.where(np.abs(new - old) <= _SAME, old, new)
-        clusters = self._clusters(cases)
-        found = perturbation(old, new, clusters=clusters)
-        passed, passes = self._passes(old), self._passes(new)
-        others: dict[str, Figure] = {"scores that rise": found.share_up, "scores that fall": found.share_down}
-        if variant.perturbation.probe == "injection":
-            failed = [case for case, keep in zip(cases, ~passed, strict=True) if keep]
-            others["fails that become passes"] = proportion(passes[~passed], self._clusters(failed))
-        return Finding(
-            variant.perturbation.probe,
-            variant.perturbation.name,
-            f"{variant.perturbation.what}: change of the score",
-            "change",
-            effect_of_change(found, dropped),
-            turned(passed, passes, clusters),
-            others=others,
-        )
+        name = (variant.perturbation.probe, variant.perturbation.name)
+        made = self._change(name, f"{variant.perturbation.what}: change of the score", cases, pairs, dropped)
+        if variant.perturbation.probe != "injection":
+            return made
+        failed = [at for at, (old, _) in enumerate(pairs) if not self._pass(old)]
+        share = proportion([self._pass(pairs[at][1]) for at in failed], self._clusters([cases[at] for at in failed]))
+        return replace(made, others={**made.others, "fails that become passes": share})
 
     def _unsupported(self, judgements: Judgements) -> Finding:
         criterion = self.assignment.criterion
@@ -219,6 +287,7 @@ def prepare(
     *,
     repeats: int = 2,
     cluster: str | None = None,
+    rephrased: Criterion | None = None,
 ) -> Probing:
     """Which judgements some probes take.
 
@@ -229,6 +298,7 @@ def prepare(
         probes: Of `ASKING`.
         repeats: How often the same is asked for the repeat noise, two or more.
         cluster: Field that groups cases.
+        rephrased: The criterion in other words, for `wording`.
 
     Raises:
         InputError: There is no such probe.
@@ -269,10 +339,20 @@ def prepare(
                 skipped.append(Skipped("unsupported", "no case has an answer and passages"))
         else:
             skipped.append(Skipped("unsupported", f"`{criterion.name}` doesn't ask what the passages support"))
+    otherwise = _otherwise(judge, criterion, probes, rephrased, skipped)
+    batches += [Batch(tuple(cases), each.assignment, judge) for each in otherwise]
+    singles: dict[str, Changed] = {}
+    if "batch" in probes:
+        if criterion.unit is Unit.CLAIM and criterion.hypothesis is Part.ANSWER:
+            singles = _changed(cases, criterion, claim_alone)
+            if not singles:
+                skipped.append(Skipped("batch", "no answer makes two claims or more"))
+        else:
+            skipped.append(Skipped("batch", f"`{criterion.name}` doesn't judge the claims of an answer together"))
     repeats = repeats if "repeat" in probes else 0
-    if repeats or variants:
+    if repeats or variants or otherwise or singles:
         batches.insert(0, Batch(tuple(cases), assignment, judge, max(repeats, 1)))
-    new = [changed.case for each in (*(one.changed for one in variants), facts) for changed in each.values()]
+    new = [changed.case for each in (*(one.changed for one in variants), facts, singles) for changed in each.values()]
     if new:
         batches.append(Batch(tuple(new), assignment, judge))
     return Probing(
@@ -285,7 +365,39 @@ def prepare(
         tuple(variants),
         facts,
         bare,
+        otherwise,
+        singles,
     )
+
+
+def _otherwise(
+    judge: Judge, criterion: Criterion, probes: Sequence[str], rephrased: Criterion | None, skipped: list[Skipped]
+) -> tuple[_Otherwise, ...]:
+    """The ways of asking otherwise that say something here."""
+    asked = [each for each in ("level-order", "level-names", "wording") if each in probes]
+    inner = judge.inner if isinstance(judge, Swapped) else judge
+    if not isinstance(inner, PromptedJudge):
+        skipped += [Skipped(each, f"`{judge.name}` reads no prompt, as far as is known") for each in asked]
+        return ()
+    if criterion.unit is Unit.PAIR:
+        places = [each for each in asked if each != "wording"]
+        skipped += [Skipped(each, "the levels of a pair are places: see position") for each in places]
+        asked = [each for each in asked if each not in places]
+    ways: dict[str, tuple[str, Criterion | None]] = {
+        "level-order": ("the levels listed the other way round", levels_reversed(criterion)),
+        "level-names": ("the levels named by letters", levels_renamed(criterion)),
+        "wording": ("the criterion in other words", rephrased),
+    }
+    made: list[_Otherwise] = []
+    for probe in asked:
+        what, other = ways[probe]
+        if other is None:
+            why = "needs the criterion in other words: --rephrased FILE" if probe == "wording" else "too many levels"
+            skipped.append(Skipped(probe, why))
+            continue
+        [assignment] = assign([other], [judge])
+        made.append(_Otherwise(probe, what, assignment))
+    return tuple(made)
 
 
 def _changed(

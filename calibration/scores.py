@@ -1,18 +1,18 @@
 """Judge and people as numbers on a scale: how they go together, and how far apart they are."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibration.meaning import Scale
 from calibration.pairs import Pair, Pairs
-from calibration.statistics.resampling import bootstrap_items
 from calibration.statistics.scores import (
     BlandAltman,
     ScorePairs,
     bland_altman,
+    bootstrap_weighted,
     concordance,
     kendall,
     mean_absolute_error,
@@ -21,12 +21,11 @@ from calibration.statistics.scores import (
     pearson,
     root_mean_squared_error,
     spearman,
+    weighted_spearman,
 )
 from judges.figures import Figure, to_record
 
 __all__ = ["Beyond", "Differences", "Rank", "Scores", "scores_of"]
-
-_RESAMPLES = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +122,7 @@ def scores_of(pairs: Pairs) -> Scores | None:
         spearman(paired),
         kendall(paired),
         pairwise_accuracy(paired),
-        _ranks(kept, human, judge, clusters),
+        _ranks(kept, paired, clusters),
         differences,
         laid is not None,
         tuple(each for each in beyond if each is not None),
@@ -150,50 +149,27 @@ def _beyond(whose: str, numbers: NDArray[np.float64], scale: Scale | None) -> Be
     return Beyond(whose, outside, float(numbers.min()), float(numbers.max())) if outside else None
 
 
-def _ranks(
-    kept: Sequence[Pair], human: NDArray[np.float64], judge: NDArray[np.float64], clusters: Sequence[str] | None
-) -> tuple[Rank, ...]:
+def _ranks(kept: Sequence[Pair], judged: ScorePairs, clusters: Sequence[str] | None) -> tuple[Rank, ...]:
     found: list[Rank] = []
     for name in ("overlap", "length"):
-        plain = np.array([getattr(each, name) for each in kept], dtype=np.float64)
-        own = spearman(pair_scores(human, plain, clusters=clusters))
-        found.append(Rank(name, own, _advantage(human, judge, plain, clusters, own)))
+        plain = pair_scores(judged.human, [getattr(each, name) for each in kept], clusters=clusters)
+        own = spearman(plain)
+        found.append(Rank(name, own, _advantage(judged, plain, own)))
     return tuple(found)
 
 
-def _advantage(
-    human: NDArray[np.float64],
-    judge: NDArray[np.float64],
-    plain: NDArray[np.float64],
-    clusters: Sequence[str] | None,
-    own: Figure,
-) -> Figure:
+def _advantage(judged: ScorePairs, plain: ScorePairs, own: Figure) -> Figure:
     """Percentile bootstrap of cases or clusters, for both on the same ones."""
+    of_judge, of_plain = weighted_spearman(judged), weighted_spearman(plain)
 
-    def statistic(chosen: NDArray[np.intp]) -> float | None:
-        people = _ranked(human[chosen])
-        first, second = (_correlation(people, _ranked(each[chosen])) for each in (judge, plain))
+    def statistic(weights: NDArray[np.int64]) -> float | None:
+        first, second = of_judge(weights), of_plain(weights)
         return None if first is None or second is None else first - abs(second)
 
-    everything = np.arange(human.size)
-    value = statistic(everything)
+    value = statistic(np.ones(judged.n, dtype=np.int64))
     if value is None:
-        return own if own.value is None else ScorePairs(human, judge, None, None, 0).undefined("constant_input", 0.95)
-    n_clusters = None if clusters is None else len(set(clusters))
-    figure = Figure(value, n=human.size, n_clusters=n_clusters)
-    units = human.size if n_clusters is None else n_clusters
-    if units < 2:
-        return Figure(value, n=human.size, n_clusters=n_clusters, reason="too_few")
-    drawn = bootstrap_items(statistic, human.size, clusters, resamples=_RESAMPLES)
-    return drawn.onto(figure)
-
-
-def _ranked(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[codes], dtype=np.float64)
-
-
-def _correlation(x: NDArray[np.float64], y: NDArray[np.float64]) -> float | None:
-    x, y = x - x.mean(), y - y.mean()
-    spread = float(x @ x) * float(y @ y)
-    return float(x @ y) / spread**0.5 if spread > 0 else None
+        return own if own.value is None else judged.undefined("constant_input", 0.95)
+    figure = Figure(value, n=judged.n, n_clusters=judged.n_clusters)
+    if judged.n_clusters is not None and judged.n_clusters < 2:
+        return replace(figure, reason="too_few")
+    return bootstrap_weighted(judged, figure, statistic)

@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from judges.cli.options import RunOptions, command_with
-from judges.cli.output import Exit, TerminalProgress, counted, money, note, usage_line, write_json
+from judges.cli.output import Exit, TerminalProgress, counted, data, money, note, usage_line, write_json
 from judges.engine.progress import Counts
 from judges.errors import BudgetReached, InputError, ServiceError, TooManyFailed
+from judges.printable import printable
 from judges.usage import NOTHING_USED
 
 if TYPE_CHECKING:
-    from calibration.cli.audit_page import Audited
     from calibration.findings import Finding, Skipped
     from calibration.pairs import Pairs
     from calibration.probing import Batch, Judgements, Probing
+    from calibration.sections.bias import Audited
     from judges.config import Connections
+    from judges.criterion import Criterion
     from judges.engine.plan import Assignment
     from judges.engine.run import Manifest, Run
     from judges.planning import Forecast
@@ -47,8 +49,13 @@ class AuditOptions(RunOptions):
         list[str] | None,
         typer.Option(
             help="Free, of runs: repeat, position, severity, length, self-preference, language, scale. With calls: "
-            "repeat, position, injection, unsupported, authority, padding, politeness, format. Or all. May be repeated."
+            "repeat, position, injection, unsupported, authority, padding, politeness, format, level-order, "
+            "level-names, wording, batch. Or all. May be repeated."
         ),
+    ] = None
+    rephrased: Annotated[
+        list[str] | None,
+        typer.Option(help="The .toml file of a criterion in other words, by the same name: for --probe wording."),
     ] = None
     n: Annotated[int, typer.Option("--n", min=2, help="Ask about so many cases, drawn at random.")] = 50
     seed: Annotated[int, typer.Option(min=0, help="Of the draw: the same seed draws the same cases.")] = 0
@@ -70,17 +77,29 @@ class AuditOptions(RunOptions):
     threshold: Annotated[
         float | None, typer.Option(min=0, max=1, help="Scores from here on pass; by default the judge's own.")
     ] = None
+    html: Annotated[
+        Path | None, typer.Option(help="Write a page with a picture too: one HTML file that needs nothing else.")
+    ] = None
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask before calls are paid.")] = False
 
 
 def _audit(options: AuditOptions) -> None:
     """Look for a judge's biases and noise: what a run shows for free, and what a few more calls would show."""
-    from calibration.cli.audit_page import show
+    from calibration.cli.page import show_chapter
+    from calibration.sections.bias import chapter_of
+    from judges.report.page import check_page, write_page
+    from judges.report.sections import Page
 
+    if options.html is not None:
+        check_page(options.html)
     if Path(options.cases).is_dir():
         audited, price, counts = _of_run(options)
     else:
         audited, price, counts = _of_cases(options)
+    chapters = [chapter_of(each, options.cases) for each in audited]
+    if options.html is not None:
+        against = "" if options.gold is None else f", with the labels of {options.gold}"
+        write_page(options.html, Page("Biases and noise of a judge", f"{options.cases}{against}", tuple(chapters)))
     if options.json:
         write_json(
             {
@@ -95,7 +114,12 @@ def _audit(options: AuditOptions) -> None:
             }
         )
     else:
-        show(audited, options.cases)
+        for place, chapter in enumerate(chapters):
+            if place:
+                data()
+            show_chapter(chapter)
+    if options.html is not None:
+        note(f"page: {printable(str(options.html))}")
     if counts.failed > options.max_failures * max(counts.made, 1):
         note(f"judges: {counts.failed:,} of {counts.made:,} judgements failed")
         raise typer.Exit(Exit.TOO_MANY_FAILED)
@@ -110,9 +134,9 @@ audit.__name__ = "audit"
 
 def _of_run(options: AuditOptions) -> "tuple[list[Audited], Price | None, Counts]":
     from calibration.bias import READING, Groups, findings_of, observe
-    from calibration.cli.audit_page import Audited
     from calibration.findings import adjusted
     from calibration.probing import ASKING
+    from calibration.sections.bias import Audited
     from judges.engine.run import Run
 
     for name in ("rubric", "map", "format", "reader", "lang", "tier", "skip_invalid"):
@@ -171,6 +195,7 @@ def _ask_again(
     from judges.cli.run import connections_of
     from judges.engine.plan import assign
 
+    rephrased = _rephrased(options, assignments)
     connections = connections_of(options)
     judges = {name: connections.judge(name) for name in dict.fromkeys(each.judge for each in assignments)}
     for each in assignments:
@@ -190,7 +215,15 @@ def _ask_again(
         if judgement is not None
     )
     probings = [
-        prepare(judges[each.judge], each, cases, probes, repeats=options.repeats, cluster=options.cluster)
+        prepare(
+            judges[each.judge],
+            each,
+            cases,
+            probes,
+            repeats=options.repeats,
+            cluster=options.cluster,
+            rephrased=rephrased.get(each.criterion.name),
+        )
         for each in assignments
     ]
     price, counts = _judged(options, probings, there, connections)
@@ -242,9 +275,9 @@ def _as_kept(manifest: "Manifest", assignments: "Sequence[Assignment]") -> "list
 
 
 def _of_cases(options: AuditOptions) -> "tuple[list[Audited], Price | None, Counts]":
-    from calibration.cli.audit_page import Audited
     from calibration.findings import adjusted
     from calibration.probing import ASKING, Judgements, prepare, sampled
+    from calibration.sections.bias import Audited
     from judges.cli.run import asked
     from judges.engine.evaluate import checked
 
@@ -261,8 +294,17 @@ def _of_cases(options: AuditOptions) -> "tuple[list[Audited], Price | None, Coun
     cases = sampled(source, options.n, options.seed)
     job.intake.report(job.criteria)
     by_name = job.by_name()
+    rephrased = _rephrased(options, job.assignments)
     probings = [
-        prepare(by_name[each.judge], each, cases, probes, repeats=options.repeats, cluster=options.cluster)
+        prepare(
+            by_name[each.judge],
+            each,
+            cases,
+            probes,
+            repeats=options.repeats,
+            cluster=options.cluster,
+            rephrased=rephrased.get(each.criterion.name),
+        )
         for each in job.assignments
     ]
     made = Judgements()
@@ -285,6 +327,22 @@ def _probes(options: AuditOptions, known: Sequence[str]) -> list[str]:
             raise InputError(f"--probe {name} is for a run: judge the cases with `judges run`, then audit its folder")
         raise InputError(f"--probe {name}: choose among {', '.join(dict.fromkeys(known))}, all")
     return list(dict.fromkeys(known)) if _ALL in names else names
+
+
+def _rephrased(options: AuditOptions, assignments: "Sequence[Assignment]") -> "dict[str, Criterion]":
+    """The criteria in other words, by name."""
+    from calibration.rewording import check_rewording
+    from judges.rubrics import read_criterion
+
+    made: dict[str, Criterion] = {}
+    asked = {each.criterion.name: each.criterion for each in assignments}
+    for path in options.rephrased or ():
+        other = read_criterion(Path(path))
+        if other.name not in asked:
+            raise InputError(f"--rephrased {path}: nobody is asked `{other.name}`; asked is: {', '.join(asked)}")
+        check_rewording(asked[other.name], other)
+        made[other.name] = other
+    return made
 
 
 # --- New judgements -------------------------------------------------------------------------------------------------

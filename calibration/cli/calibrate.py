@@ -122,7 +122,7 @@ def calibrate(
         raise InputError("--save: nobody knows what a stored judge was, so nothing can be kept for it; judge the cases")
     design = _design(gold, stored=stored)
     way = _way(chosen, design)
-    _check_required(requirements, design)
+    _check_required(requirements, way)
     asked = _Asked(label, positive or [], declared, criterion, threshold, cluster, tuple(by or _BY), design)
     assignments: list[Assignment] = []
     if anchors is not None:
@@ -311,7 +311,7 @@ _RATES = {
     "passes_right": "precision",
     "fails_right": "npv",
 }
-"""Figures that can be required, as a design calls them."""
+"""Figures that can be required, as the statistics call them."""
 
 
 def _design(gold: Path | None, *, stored: bool) -> "Design | None":
@@ -340,12 +340,14 @@ def _way(said: str, design: "Design | None") -> "Chosen":
     return way
 
 
-def _check_required(requirements: "Sequence[Requirement]", design: "Design | None") -> None:
+def _check_required(requirements: "Sequence[Requirement]", way: "Chosen") -> None:
     """Refuse to decide by a figure that labels chosen like this can't tell."""
-    for each in requirements if design is not None else ():
-        if design is not None and each.name in _RATES:
+    from calibration.rates import check_value
+
+    for each in requirements:
+        if each.name in _RATES:
             try:
-                design.check_value(_RATES[each.name])
+                check_value(_RATES[each.name], way)
             except InputError as error:
                 raise InputError(f"--require {each}: {error}") from None
 

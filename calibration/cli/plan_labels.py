@@ -193,7 +193,7 @@ def _show_frame(frame: "Frame", cluster: str | None) -> None:
 
 
 def _show_needs(needs: "list[Need]", expected: "Expected", way: "How", n: int | None) -> None:
-    from calibration.planning import half_width
+    from calibration.planning import fails_among, half_width
 
     if n is not None:
         goals: list[Goal] = ["kappa", "pass_rate", "pass_rate_with_judge"]
@@ -211,6 +211,8 @@ def _show_needs(needs: "list[Need]", expected: "Expected", way: "How", n: int | 
             ),
         )
     data()
+    if n is not None:
+        prose(f"of {counted(n, 'label')} about {fails_among(n, expected, way):,.0f} will be fails", "  ")
     prose(
         f"planned for kappa {number(expected.kappa)} and a pass rate of {number(expected.pass_rate)} "
         f"(the judge's is {number(expected.judge_pass_rate)}); other values with --kappa and --pass-rate",

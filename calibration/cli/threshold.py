@@ -22,10 +22,16 @@ def threshold(
     ],
     unanswerable: Annotated[
         str | None,
-        typer.Option(help="Which queries have no answer, as FIELD=VALUE; else those whose `relevant` is empty."),
+        typer.Option(
+            help="Which queries have no answer, as FIELD=VALUE; else those whose `answerable` is false, or `relevant` "
+            "is empty."
+        ),
     ] = None,
     qrels: Annotated[
-        str | None, typer.Option(help="Instead: TREC qrels; a query without a relevant document has no answer.")
+        str | None,
+        typer.Option(
+            help="Instead: relevance, as for `judges retrieval`; a query without a relevant document has no answer."
+        ),
     ] = None,
     correct: Annotated[
         str | None, typer.Option(help="Field that says whether an answer is right, for precision and --cost-wrong.")
@@ -39,6 +45,10 @@ def threshold(
     cost_wrong: Annotated[
         float, typer.Option("--cost-wrong", help="What an accepted query with a wrong answer costs; needs --correct.")
     ] = 0.0,
+    cluster: Annotated[
+        str | None,
+        typer.Option(help="Field that groups queries, such as those of one conversation; else each is a group."),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the folds and the resampling.")] = 0,
     html: Annotated[
         Path | None, typer.Option(help="Write a page with pictures too: one HTML file that needs nothing else.")
@@ -63,15 +73,17 @@ def threshold(
         check_page(html)
     cases = read_cases(dataset)
     result = study(
-        queries_of(cases, _answerable(unanswerable, qrels), correct=correct),
+        queries_of(cases, _answerable(unanswerable, qrels), correct=correct, cluster=cluster),
         Costs(cost_false_accept, cost_false_reject, cost_wrong),
         seed=seed,
     )
-    chapter = chapter_of(result)
+    if cluster is not None and result.groups is None:
+        note(f"`{printable(cluster, 80)}` groups no queries: each is a group of its own")
+    chapter = chapter_of(result, cluster)
     if html is not None:
         write_page(html, Page("From which score on to answer at all", f"queries of {dataset}", (chapter,)))
     if json:
-        write_json({"dataset": dataset, "seed": seed, **result.to_record()})
+        write_json({"dataset": dataset, "cluster": cluster, "seed": seed, **result.to_record()})
     else:
         show_chapter(chapter)
     if html is not None:
@@ -79,9 +91,9 @@ def threshold(
 
 
 def _answerable(unanswerable: str | None, qrels: str | None) -> "Answerable":
-    from calibration.no_answer import by_field, by_labels, by_qrels
-    from judges.datasets.source import numbered_lines, opened
-    from judges.retrieval.qrels import read_trec_qrels
+    from calibration.no_answer import by_case, by_field, by_labels
+    from judges.cli.retrieval import read_qrels
+    from judges.retrieval.labels import labels_from
 
     if unanswerable is not None and qrels is not None:
         raise InputError("--unanswerable and --qrels both say what has no answer: keep one of them")
@@ -93,6 +105,6 @@ def _answerable(unanswerable: str | None, qrels: str | None) -> "Answerable":
             )
         return by_field(field, value)
     if qrels is None:
-        return by_labels
-    with opened(qrels) as (stream, name):
-        return by_qrels(read_trec_qrels((f"{name}:{line}", text) for line, text in numbered_lines(stream, name)))
+        return by_case
+    read = read_qrels(qrels)
+    return by_labels(read if isinstance(read, dict) else labels_from(read))

@@ -14,13 +14,13 @@ _ROWS = 15
 _NEAR = 8
 
 
-def chapter_of(result: NoAnswer) -> Chapter:
-    """All about the queries of one dataset."""
+def chapter_of(result: NoAnswer, cluster: str | None = None) -> Chapter:
+    """All about the queries of one dataset; the field that groups them, if one does."""
     count, answerable = len(result.queries), sum(each.answerable for each in result.queries)
     return Chapter(
         f"{count:,} queries: {answerable:,} answerable, {count - answerable:,} unanswerable",
         "",
-        (_sweep(result), _suggestion(result), _separation(result), *_near(result)),
+        (_sweep(result), _suggestion(result, cluster), _separation(result), *_near(result)),
     )
 
 
@@ -63,7 +63,7 @@ def _some(operations: Sequence[Operation], apparent: Operation) -> list[Operatio
     return [operations[place] for place in sorted(places)]
 
 
-def _suggestion(result: NoAnswer) -> Section:
+def _suggestion(result: NoAnswer, cluster: str | None) -> Section:
     apparent, held_out = result.fitted.apparent, result.fitted.held_out
     if result.helps:
         line = f"suggested threshold: {figure(result.threshold, 3)}, the cheapest"
@@ -79,7 +79,11 @@ def _suggestion(result: NoAnswer) -> Section:
             ["cost", figure(held_out.cost)],
         ],
     )
-    return Section("Suggested threshold", (line, out_of_fold))
+    groups: list[str] = []
+    if result.groups is not None:
+        few = "; too few for an interval of the threshold" if result.threshold.reason == "too_few_clusters" else ""
+        groups.append(f"intervals and folds keep {result.groups:,} groups by {cluster} together{few}")
+    return Section("Suggested threshold", (line, out_of_fold, *groups))
 
 
 def _separation(result: NoAnswer) -> Section:

@@ -11,7 +11,21 @@ from typing import TypeAlias
 from markupsafe import Markup
 
 from judges.printable import printable
-from judges.report.pictures import Axis, Bars, Diagonal, Dots, Layer, Line, Mark, Panel, Picture, Point
+from judges.report.pictures import (
+    Axis,
+    Bars,
+    Diagonal,
+    Dots,
+    Effect,
+    Forest,
+    Layer,
+    Line,
+    Mark,
+    Panel,
+    Picture,
+    Point,
+    Tone,
+)
 
 __all__ = ["svg", "ticks"]
 
@@ -31,8 +45,18 @@ _At: TypeAlias = Callable[[Point], Point]
 """Where a point of the data lies in the picture."""
 
 
-def svg(picture: Picture) -> Markup:
+def svg(picture: Picture | Forest) -> Markup:
     """The picture as an `svg` element. Its words are made harmless here."""
+    drawn, height = _forest(picture) if isinstance(picture, Forest) else _picture(picture)
+    return Markup(
+        '<svg class="picture" role="img" aria-label="{}" viewBox="0 0 {} {}" width="{}" height="{}">{}</svg>'
+    ).format(
+        printable(f"{picture.title}. {picture.says}", _SPOKEN), _WIDTH, height, _WIDTH, height, Markup("").join(drawn)
+    )
+
+
+def _picture(picture: Picture) -> tuple[list[Markup], int]:
+    """What it consists of, and its height."""
     keys = [layer for panel in picture.panels for layer in panel.layers if not isinstance(layer, Bars)]
     drawn: list[Markup] = []
     legend = _flow(keys)
@@ -52,12 +76,7 @@ def svg(picture: Picture) -> Markup:
         drawn += _mark(mark, picture.axis, marks_top + place * _ROW, bottom)
     drawn += fields
     drawn += _across(picture.axis, bottom)
-    height = bottom + 2 * _ROW + 6
-    return Markup(
-        '<svg class="picture" role="img" aria-label="{}" viewBox="0 0 {} {}" width="{}" height="{}">{}</svg>'
-    ).format(
-        printable(f"{picture.title}. {picture.says}", _SPOKEN), _WIDTH, height, _WIDTH, height, Markup("").join(drawn)
-    )
+    return drawn, bottom + 2 * _ROW + 6
 
 
 def ticks(axis: Axis, most: int = 5) -> list[float]:
@@ -126,7 +145,7 @@ def _key(layer: Layer, x: float, y: int) -> Iterator[Markup]:
     else:
         yield Markup('<path class="line {}" d="M{} {}H{}"/>').format(layer.tone, start, middle, end)
     if isinstance(layer, Dots):
-        yield _shape(layer, x + _KEY / 2, middle, "")
+        yield _shape(layer.tone, x + _KEY / 2, middle, "")
     yield Markup('<text class="name" x="{}" y="{}">{}</text>').format(
         _number(x + _KEY + 6), y, printable(layer.name, _LONGEST)
     )
@@ -214,15 +233,70 @@ def _dots(layer: Dots, at: _At) -> Iterator[Markup]:
         )
     yield Markup('<path class="line {}" d="{}"/>').format(layer.tone, _path([at(dot.at) for dot in layer.dots]))
     for dot in layer.dots:
-        yield _shape(layer, *at(dot.at), dot.says)
+        yield _shape(layer.tone, *at(dot.at), dot.says)
 
 
-def _shape(layer: Dots, x: float, y: float, says: str) -> Markup:
+def _shape(tone: Tone, x: float, y: float, says: str) -> Markup:
     said = Markup("<title>{}</title>").format(printable(says, _SPOKEN)) if says else ""
-    if layer.tone == "first":
+    if tone == "first":
         return Markup('<circle class="dot {}" cx="{}" cy="{}" r="4">{}</circle>').format(
-            layer.tone, _number(x), _number(y), said
+            tone, _number(x), _number(y), said
         )
     return Markup('<rect class="dot {}" x="{}" y="{}" width="7" height="7">{}</rect>').format(
-        layer.tone, _number(x - 3.5), _number(y - 3.5), said
+        tone, _number(x - 3.5), _number(y - 3.5), said
     )
+
+
+# Effects
+
+
+_NAMES = 190
+"""The width of their names."""
+_LONGEST_NAME = 28
+
+
+def _forest(forest: Forest) -> tuple[list[Markup], int]:
+    """What it consists of, and its height."""
+    axis, top = forest.axis, 6
+    drawn: list[Markup] = []
+    if len(forest.tones) > 1:
+        x = float(_NAMES)
+        for tone, words in forest.tones:
+            drawn.append(_shape(tone, x, 8, ""))
+            drawn.append(Markup('<text class="name" x="{}" y="12">{}</text>').format(_number(x + 9), words))
+            x += 26 + _LETTER * len(words)
+        top += _ROW
+    bottom = top + (_ROW + 4) * len(forest.effects) + 4
+    for value in ticks(axis):
+        x = _over(axis, value)
+        drawn.append(Markup('<path class="grid" d="M{} {}V{}"/>').format(_number(x), top, bottom))
+        drawn.append(Markup('<path class="tick" d="M{} {}v4"/>').format(_number(x), bottom))
+        drawn.append(
+            Markup('<text class="number" x="{}" y="{}" text-anchor="middle">{}</text>').format(
+                _number(x), bottom + 16, _shown(value, whole=axis.whole)
+            )
+        )
+    drawn.append(Markup('<path class="none" d="M{} {}V{}"/>').format(_number(_over(axis, 0.0)), top, bottom))
+    drawn.append(Markup('<path class="base" d="M{} {}H{}"/>').format(_NAMES, bottom, _WIDTH - _RIGHT))
+    for place, effect in enumerate(forest.effects):
+        drawn += _effect(effect, axis, top + 4 + (_ROW + 4) * place + _ROW // 2)
+    drawn.append(
+        Markup('<text class="scale" x="{}" y="{}" text-anchor="middle">{}</text>').format(
+            _number((_NAMES + _WIDTH - _RIGHT) / 2), bottom + 33, printable(axis.title, _LONGEST)
+        )
+    )
+    return drawn, bottom + 2 * _ROW + 6
+
+
+def _effect(effect: Effect, axis: Axis, y: int) -> Iterator[Markup]:
+    yield Markup('<text x="{}" y="{}" text-anchor="end">{}</text>').format(
+        _NAMES - 10, y + 4, printable(effect.name, _LONGEST_NAME)
+    )
+    if effect.low is not None and effect.high is not None:
+        low, high = (_number(_over(axis, each)) for each in (effect.low, effect.high))
+        yield Markup('<path class="line whisker {}" d="M{} {}H{}"/>').format(effect.tone, low, y, high)
+    yield _shape(effect.tone, _over(axis, effect.value), y, effect.says)
+
+
+def _over(axis: Axis, value: float) -> float:
+    return _NAMES + _share(axis, value) * (_WIDTH - _RIGHT - _NAMES)

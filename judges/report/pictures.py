@@ -11,6 +11,8 @@ __all__ = [
     "Diagonal",
     "Dot",
     "Dots",
+    "Effect",
+    "Forest",
     "Layer",
     "Line",
     "Mark",
@@ -44,6 +46,13 @@ class Axis:
             return cls(title, 0.0, 1.0)
         room = (high - low) / 20 or 1.0
         return cls(title, low - room, high + room)
+
+    @classmethod
+    def around_0(cls, title: str, values: Iterable[float]) -> "Axis":
+        """From the lowest to the highest with some room, 0 among them."""
+        known = [0.0, *values]
+        room = (max(known) - min(known)) / 20 or 0.05
+        return cls(title, min(known) - room, max(known) + room)
 
     @classmethod
     def counting(cls, title: str, counts: Iterable[float]) -> "Axis":
@@ -143,3 +152,29 @@ class Picture:
     """The horizontal one, shared by the panels."""
     panels: tuple[Panel, ...]
     marks: tuple[Mark, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """A named value with its interval, in a row of its own."""
+
+    name: str
+    tone: Tone
+    value: float
+    low: float | None
+    high: float | None
+    says: str
+    """What is said where one points at it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forest:
+    """Effects one below the other over one scale, with a line where there is none."""
+
+    title: str
+    says: str
+    """The same in words, for who can't see it."""
+    axis: Axis
+    effects: tuple[Effect, ...]
+    tones: tuple[tuple[Tone, str], ...] = ()
+    """What each tone means, where there are several."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from judges.report.pictures import Picture
+from judges.report.pictures import Forest, Picture
 
 __all__ = ["Block", "Chapter", "Column", "Decided", "Illustration", "Page", "Section", "Side", "Table"]
 
@@ -52,7 +52,7 @@ class Decided:
 class Illustration:
     """A picture, and the same in numbers beside it."""
 
-    picture: Picture
+    picture: Picture | Forest
     table: Table
     spoken: bool = False
     """Whether a terminal, which has no pictures, shows the table."""

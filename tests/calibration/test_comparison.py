@@ -9,8 +9,10 @@ import pytest
 from scipy.stats import ttest_rel
 from sklearn.metrics import cohen_kappa_score  # pyright: ignore[reportUnknownVariableType]
 
-from calibration.comparison import compare_agreement, compare_answers, compare_judges
-from calibration.matching import Matching, match
+from calibration.comparison import compare_agreement, compare_answers
+from calibration.differences import People
+from calibration.matching import match
+from calibration.meaning import FAIL, PASS, Gold, Meaning, Positive, Scale
 from calibration.statistics.multiplicity import holm
 from judges import Abstained, Case, Criterion, InputError, Run, Verdict, evaluate_sync
 from support.builders import ANSWERED, GROUNDED, FunctionJudge, hashed, make_case, make_cases
@@ -27,6 +29,12 @@ def milder(case: Case) -> Verdict:
 
 
 MILD = FunctionJudge(milder, "mild", "mild@1")
+
+
+def people(good: dict[str, bool]) -> People:
+    """Labels of pass and fail."""
+    meaning = Meaning((FAIL, PASS), Positive(PASS), None, False, frozenset((FAIL, PASS)))
+    return People(meaning, {case: Gold(PASS if each else FAIL, None) for case, each in good.items()})
 
 
 @pytest.fixture
@@ -156,6 +164,29 @@ def test_a_constant_difference_has_no_t_test_and_is_tested_by_flipping_signs(jud
     assert found.found == "b"
 
 
+def test_numbers_of_people_say_what_they_would_find_and_whether_the_judge_errs_differently(judged: Judged) -> None:
+    """People give A one point more of four on three cases of four; the judge sees no difference."""
+    blind = FunctionJudge(lambda case: Verdict(hashed(case.id)))
+    matching = match(judged("a", make_cases(80), blind), judged("b", other_answers(80), blind))
+    ids = [f"c{number}" for number in range(40)]
+    scale = Scale.parse("1..4")
+    meaning = Meaning(scale.labels, None, scale, True, frozenset(scale.labels), (1.0, 4.0))
+    numbers = {each: 1.0 + round(2 * hashed(each + "people")) for each in ids}
+    gold = People(meaning, {each: Gold(None, number + (int(each[1:]) % 4 > 0)) for each, number in numbers.items()})
+    other = People(meaning, {each: Gold(None, number) for each, number in numbers.items()})
+    [found] = compare_answers(matching, {"answered": (gold, other)})
+    assert (found.found, found.labelled) == ("same", 40)
+    assert found.people is not None
+    assert found.people.tpr is None
+    assert found.people.estimate.figure.value == pytest.approx(0.75)
+    assert found.bias is not None
+    assert found.bias.difference.value == pytest.approx(-0.75)
+    assert found.errs_differently
+    undeclared = replace(meaning, scale=None, labels=())
+    [found] = compare_answers(matching, {"answered": (replace(gold, meaning=undeclared), other)})
+    assert (found.bias, found.errs_differently) == (None, False)
+
+
 def test_abstained_failed_and_pending_judgements_of_either_side_leave_a_case_out(judged: Judged) -> None:
     def sometimes(case: Case) -> object:
         number, other = int(case.id[1:]), "another" in (case.answer or "")
@@ -236,8 +267,8 @@ def test_a_judge_that_errs_differently_on_the_two_systems_is_found_out_by_labels
     judge = FunctionJudge(partial)
     matching = match(judged("a", make_cases(200), judge), judged("b", other_answers(200), judge))
     labelled = [f"c{number}" for number in range(100)]
-    gold = ({case: good_a[case] for case in labelled}, {case: good_b[case] for case in labelled})
-    [found] = compare_answers(matching, {"answered": gold})
+    gold = [people({case: good[case] for case in labelled}) for good in (good_a, good_b)]
+    [found] = compare_answers(matching, {"answered": (gold[0], gold[1])})
     assert found.found == "b"
     assert found.labelled == 100
     assert found.people is not None
@@ -246,65 +277,11 @@ def test_a_judge_that_errs_differently_on_the_two_systems_is_found_out_by_labels
     assert estimate.value == pytest.approx(0.25)
     assert estimate.ci_low is not None
     assert estimate.ci_low > 0
-    [without] = compare_answers(matching, {"answered": ({}, {})})
+    [without] = compare_answers(matching, {"answered": (people({}), people({}))})
     assert (without.labelled, without.people) == (0, None)
 
 
 # Two judges
-
-
-def on_gold(judged: Judged, count: int = 60) -> tuple[Matching, dict[str, bool]]:
-    cases = make_cases(count)
-    gold = {case.id: hashed(case.question or "") > 0.4 for case in cases}
-    right = FunctionJudge(lambda case: Verdict(float(gold[case.id] != (int(case.id[1:]) % 10 == 0))))
-    return match(judged("a", cases, right), judged("b", cases, MILD)), gold
-
-
-def test_two_judges_are_held_against_the_same_labels(judged: Judged) -> None:
-    matching, gold = on_gold(judged)
-    [found] = compare_judges(matching, {"answered": gold})
-    people = [gold[f"c{number}"] for number in range(60)]
-    first = [good != (number % 10 == 0) for number, good in enumerate(people)]
-    second = [milder(case).score >= 0.5 for case in make_cases(60)]
-    assert found.kappa.kappa_a.value == pytest.approx(cohen_kappa_score(people, first))
-    assert found.kappa.kappa_b.value == pytest.approx(cohen_kappa_score(people, second))
-    assert found.agreement.test.b == len(found.only_a_right)
-    assert found.agreement.test.c == len(found.only_b_right)
-    assert found.agreement.a.value == pytest.approx(54 / 60)
-    assert found.fails_found.a.n == people.count(False)
-    assert found.passes_found.b.value == pytest.approx(
-        sum(b for b, good in zip(second, people, strict=True) if good) / people.count(True)
-    )
-    assert found.found == "a"
-    assert found.p_holm == found.kappa.test.p_value
-    check_sound(found.kappa)
-    check_sound(found.agreement.test)
-
-
-def test_failures_count_as_wrong_abstentions_leave_the_case_out_for_both_judges(judged: Judged) -> None:
-    def sometimes(case: Case) -> object:
-        return {0: Abstained("no_words"), 1: None}.get(int(case.id[1:]), by_answer(case))
-
-    cases = make_cases(12)
-    matching = match(judged("a", cases, FunctionJudge(sometimes)), judged("b", cases, MILD))
-    gold = {f"c{number}": number % 2 == 0 for number in range(8)}
-    [found] = compare_judges(matching, {"answered": gold})
-    assert (found.unlabelled, found.abstained, found.pending, found.failed_a, found.failed_b) == (4, 1, 0, 1, 0)
-    assert found.agreement.a.n == 7
-    assert "c1" not in found.only_a_right
-
-
-def test_two_judges_that_never_differ_are_said_to_be_the_same(judged: Judged) -> None:
-    cases = make_cases(20)
-    matching = match(judged("a", cases), judged("b", cases, FunctionJudge(by_answer, "copy", "copy@1")))
-    [found] = compare_judges(matching, {"answered": {case.id: hashed(case.id) > 0.5 for case in cases}})
-    assert found.found == "same"
-
-
-def test_labels_of_other_cases_are_refused(judged: Judged) -> None:
-    matching, _ = on_gold(judged, 5)
-    with pytest.raises(InputError, match="none of the cases in both runs has a label"):
-        compare_judges(matching, {"answered": {"x": True}})
 
 
 def test_without_labels_two_judges_are_held_against_each_other(judged: Judged) -> None:
@@ -324,11 +301,11 @@ def test_without_labels_two_judges_are_held_against_each_other(judged: Judged) -
 
 
 def test_every_record_is_json(judged: Judged) -> None:
-    matching, gold = on_gold(judged)
-    systems = match(judged("c", make_cases(9)), judged("d", other_answers(9)))
+    cases = make_cases(9)
+    systems = match(judged("c", cases), judged("d", other_answers(9)))
+    gold = people({case.id: hashed(case.id) > 0.5 for case in cases})
     records = [
-        *(each.to_record() for each in compare_judges(matching, {"answered": gold})),
-        *(each.to_record() for each in compare_agreement(matching)),
+        *(each.to_record() for each in compare_agreement(match(judged("a", cases), judged("b", cases, MILD)))),
         *(each.to_record() for each in compare_answers(systems, {"answered": (gold, gold)})),
     ]
     assert json.loads(json.dumps(records, allow_nan=False)) == records

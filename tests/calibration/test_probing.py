@@ -16,6 +16,7 @@ from judges.engine.plan import assign
 from judges.judge import Judge
 from support.builders import make_case, make_cases
 
+OTHERWISE = ("level-order", "level-names", "wording")
 ANSWER = "The bridge opened in 1932. It is long."
 
 
@@ -123,14 +124,34 @@ def test_only_what_is_needed_is_asked() -> None:
     assert sizes("padding") == [(4, 1), (4, 1)]
     assert sizes("repeat", "padding", "injection") == [(4, 2), (20, 1)]
     assert sizes("position") == []
+    assert sizes("batch") == []
+    two = [supported(number) for number in range(3)]
+    made = prepare(Claims(), assignment, two, ["batch"])
+    assert [len(batch.cases) for batch in made.batches] == [3, 3]
 
 
 @pytest.mark.parametrize(
     ("criterion", "skipped"),
     [
-        (FAITHFULNESS, {"position", "format (bullets)", "format (bold)", "format (plain)"}),
-        (COMPLETENESS, {"position", "unsupported", "format (bullets)", "format (bold)", "format (plain)"}),
-        (CONTEXT_RELEVANCE, {"position", "unsupported", "injection", "authority", "padding", "politeness", "format"}),
+        (FAITHFULNESS, {"position", "format (bullets)", "format (bold)", "format (plain)", "batch", *OTHERWISE}),
+        (
+            COMPLETENESS,
+            {"position", "unsupported", "format (bullets)", "format (bold)", "format (plain)", "batch", *OTHERWISE},
+        ),
+        (
+            CONTEXT_RELEVANCE,
+            {
+                "position",
+                "unsupported",
+                "injection",
+                "authority",
+                "padding",
+                "politeness",
+                "format",
+                "batch",
+                *OTHERWISE,
+            },
+        ),
     ],
     ids=lambda each: each.name if isinstance(each, Criterion) else "",
 )
@@ -164,3 +185,26 @@ def test_groups_of_cases_are_allowed_for() -> None:
     run(judge_all(probing.batches[0].cases, [assignment], {"claims": Claims()}, made))
     [found] = probing.findings(made)
     assert (found.effect.figure.n, found.effect.figure.n_clusters) == (20, 4)
+
+
+class Crowd(Claims):
+    """Passes a claim that stands alone, and none of several."""
+
+    async def judge(self, case: Case, criterion: Criterion, *, replicate: int = 0) -> Verdict:
+        found = await super().judge(case, criterion, replicate=replicate)
+        score = float(len(found.claims) == 1)
+        return Verdict(score, claims=tuple(replace(claim, score=score) for claim in found.claims))
+
+
+def test_a_claim_asked_alone_is_held_against_the_same_one_among_others() -> None:
+    cases = [supported(n) for n in range(10)]
+    _, [steady] = probed(Claims(), FAITHFULNESS, cases, "batch")
+    assert (steady.effect.figure.value, steady.effect.figure.n) == (0, 10)
+    probing, [swayed] = probed(Crowd(), FAITHFULNESS, cases, "batch")
+    assert swayed.effect.figure.value == 1
+    assert swayed.turned is not None
+    assert (swayed.turned.to_pass, swayed.turned.to_fail) == (10, 0)
+    alone = {case.answer for case in probing.batches[-1].cases}
+    assert alone == {"The bridge opened in 1932.", "It is long."}
+    _, [nowhere] = probed(Claims(places=False), FAITHFULNESS, cases, "batch")
+    assert (nowhere.effect.figure.value, nowhere.effect.figure.n_dropped) == (None, 10)

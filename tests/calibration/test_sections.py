@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score  # pyright: ignore[reportUnknownVariableType]
 
 from calibration.audit import Audit, audit
-from calibration.no_answer import by_field, queries_of, study
+from calibration.no_answer import Query, by_field, queries_of, study
 from calibration.sections import no_answer
 from calibration.sections.audit import chapter_of, overview_of
 from calibration.statistics.no_answer import Costs
@@ -36,6 +36,11 @@ def sample(n: int, *, beyond: float = 1.0, seed: int = 0) -> tuple[list[str], li
 def illustrations(chapter: Chapter) -> dict[str, Illustration]:
     found = [block for section in chapter.sections for block in section.blocks if isinstance(block, Illustration)]
     return {each.picture.title: each for each in found}
+
+
+def drawn_in(found: Illustration) -> Picture:
+    assert isinstance(found.picture, Picture)
+    return found.picture
 
 
 def bars(picture: Picture) -> list[Bars]:
@@ -79,7 +84,7 @@ def test_the_page_begins_with_the_decision_and_goes_on_as_the_text_does(tmp_path
 def test_the_reliability_curve_has_the_table_s_bins_before_and_after(tmp_path: Path) -> None:
     one = audited(tmp_path, *sample(300))
     shown = illustrations(chapter_of(one, 0))[CHANCES]
-    before, after = (layer for layer in shown.picture.panels[0].layers if isinstance(layer, Dots))
+    before, after = (layer for layer in drawn_in(shown).panels[0].layers if isinstance(layer, Dots))
     assert one.probabilities is not None
     assert one.probabilities.as_is is not None
     bins = one.probabilities.as_is.table.bins
@@ -89,26 +94,26 @@ def test_the_reliability_curve_has_the_table_s_bins_before_and_after(tmp_path: P
     assert (before.name, after.name) == ("as it is", "recalibrated, out of fold")
     assert sum(int(each) for each in column(shown.table, 1)) == 300
     assert sum(int(each) for each in column(shown.table, 3)) == 300
-    assert [sum(bar.height for bar in each.bars) for each in bars(shown.picture)] == [300, 300]
+    assert [sum(bar.height for bar in each.bars) for each in bars(drawn_in(shown))] == [300, 300]
     assert "calibration error" in shown.picture.says
 
 
 def test_the_distributions_count_every_case_once_under_its_label(tmp_path: Path) -> None:
     gold, scores = sample(500)
     shown = illustrations(chapter_of(audited(tmp_path, gold, scores), 0))[LABELS]
-    heights = [[bar.height for bar in each.bars] for each in bars(shown.picture)]
+    heights = [[bar.height for bar in each.bars] for each in bars(drawn_in(shown))]
     edges = np.linspace(0, 1, 21)
     for wanted, found in zip(("pass", "fail"), heights, strict=True):
         own = [score + 1e-9 for score, label in zip(scores, gold, strict=True) if label == wanted]
         assert found == np.histogram(own, edges)[0].tolist()
-    assert [mark.word for mark in shown.picture.marks] == ["in use", "best"]
-    assert shown.picture.marks[0].at == 0.5
+    assert [mark.word for mark in drawn_in(shown).marks] == ["in use", "best"]
+    assert drawn_in(shown).marks[0].at == 0.5
 
 
 def test_the_threshold_curve_is_kappa_and_the_error_rates_at_every_cut(tmp_path: Path) -> None:
     gold, scores = sample(150)
     shown = illustrations(chapter_of(audited(tmp_path, gold, scores), 0))[CUTS]
-    drawn = lines(shown.picture)
+    drawn = lines(drawn_in(shown))
     assert list(drawn) == ["kappa", "people's fails that pass", "people's passes that fail"]
     good = np.array([each == "pass" for each in gold])
     for place in range(1, len(drawn["kappa"].points), 29):
@@ -126,8 +131,8 @@ def test_the_threshold_curve_is_kappa_and_the_error_rates_at_every_cut(tmp_path:
 def test_scores_beyond_0_and_1_have_no_chances_and_their_own_scale(tmp_path: Path) -> None:
     gold, scores = sample(20, beyond=40.0)
     found = illustrations(chapter_of(audited(tmp_path, gold, scores, threshold=20), 0))
-    assert [layer.name for layer in found[CHANCES].picture.panels[0].layers[1:]] == ["recalibrated, out of fold"]
-    assert found[LABELS].picture.axis.high > max(scores)
+    assert [layer.name for layer in drawn_in(found[CHANCES]).panels[0].layers[1:]] == ["recalibrated, out of fold"]
+    assert drawn_in(found[LABELS]).axis.high > max(scores)
 
 
 def test_few_cases_or_one_label_only_still_make_a_page(tmp_path: Path) -> None:
@@ -171,7 +176,7 @@ def test_the_curve_of_acceptance_is_that_of_the_sweep() -> None:
     chapter = retrieved([0.9, 0.8, 0.4, 0.6, 0.2, None], [True, True, True, False, False, False])
     assert chapter.title == "6 queries: 3 answerable, 3 unanswerable"
     first, second = illustrations(chapter).values()
-    drawn = lines(first.picture)
+    drawn = lines(drawn_in(first))
     accepted, rejected = (
         dict(reversed(drawn[name].points)) for name in ("answerable accepted", "unanswerable rejected")
     )
@@ -186,12 +191,13 @@ def test_the_curve_of_acceptance_is_that_of_the_sweep() -> None:
     assert rejected[0.2] == pytest.approx(1 / 3)
     assert rejected[0.8] == 1
     assert first.spoken
-    assert [sum(bar.height for bar in each.bars) for each in bars(second.picture)] == [3, 2]
+    assert [sum(bar.height for bar in each.bars) for each in bars(drawn_in(second))] == [3, 2]
     texts = [block for section in chapter.sections for block in section.blocks if isinstance(block, str)]
     assert "1 without results: rejected at any threshold" in texts
 
 
 def test_where_nothing_was_retrieved_there_is_nothing_to_draw() -> None:
-    chapter = retrieved([None, None], [True, False])
+    queries = [Query("a", "?", None, answerable=True), Query("b", "?", None, answerable=False)]
+    chapter = no_answer.chapter_of(study(queries, Costs()))
     assert not illustrations(chapter)
     assert outline(render(Page("t", "l", (chapter,)))).count("table") == 2

@@ -35,6 +35,7 @@ class ExampleCase(TypedDict):
     contexts: list[Passage]
     references: list[str]
     answer: str
+    answerable: bool
     meta: Meta
 
 
@@ -203,6 +204,7 @@ def test_the_qrels_name_cases_and_passages_that_exist_and_grade_all_that_was_ret
 def test_exactly_the_unanswerable_questions_have_no_qrels() -> None:
     unanswerable = {case["id"] for case in CASES if case["meta"]["question_type"] == "unanswerable"}
     assert unanswerable == {case["id"] for case in CASES} - set(QRELS)
+    assert unanswerable == {case["id"] for case in CASES if not case["answerable"]}
     assert {case["id"] for case in with_fault("unanswerable_answered")} < unanswerable
     assert {case["meta"]["fault"] for case in CASES if case["id"] in unanswerable} == {"none", "unanswerable_answered"}
 

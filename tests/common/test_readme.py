@@ -1,5 +1,6 @@
 """Each example of the README runs, and prints what the README says it prints."""
 
+import json
 import os
 import re
 import shlex
@@ -11,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from judges.rubrics import read_rubric
+from judges.config import what_is_asked
+from judges.retrieval.labels import labels_of
 from judges.settings import read_settings
 from support.command import EXAMPLE, ROOT, environment, judges
 from support.model_server import RunningServer
@@ -51,7 +53,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_there_are_examples_of_every_kind() -> None:
     assert len(PYTHON) >= 3
     assert len(CONSOLE) >= 3
-    assert {kind for kind, _ in BLOCKS} <= {"python", "console", "json", "toml", "text"}
+    assert {kind for kind, _ in BLOCKS} <= {"python", "console", "json", "toml", "yaml", "text"}
 
 
 def test_the_python_examples_run_one_after_the_other(checkout: Path, user: dict[str, str]) -> None:
@@ -85,14 +87,21 @@ def test_the_tests_among_the_examples_pass(checkout: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("text", [text for kind, text in BLOCKS if kind == "toml"], ids=lambda text: text[:20])
-def test_the_files_of_settings_and_rubrics_are_such(tmp_path: Path, text: str) -> None:
-    file = tmp_path / "example.toml"
+@pytest.mark.parametrize(
+    ("kind", "text"), [block for block in BLOCKS if block[0] in ("toml", "yaml")], ids=lambda text: text[:20]
+)
+def test_the_files_of_settings_and_rubrics_are_such(tmp_path: Path, kind: str, text: str) -> None:
+    file = tmp_path / f"example.{kind}"
     file.write_text(text, encoding="utf-8")
     if re.search(r"^\[(judges|services|prices|gates)\b", text, re.MULTILINE):
         assert read_settings(file).judges
     else:
-        assert read_rubric(file).criteria
+        assert any(what_is_asked((), [str(file)]))
+
+
+def test_each_form_of_relevance_is_read() -> None:
+    lines = [line for kind, text in BLOCKS if kind == "json" for line in text.splitlines() if "relevant" in line]
+    assert [len(labels_of(json.loads(line)["relevant"], "README.md")) for line in lines] == [2, 2, 3, 1, 1]
 
 
 def commands(block: str) -> list[tuple[str, str]]:

@@ -120,6 +120,52 @@ def test_a_judge_that_changes_its_mind_is_found(user: User) -> None:
     assert found(user.audit("judging_brain:judge", "-c", "correctness", "--probe", "repeat")) == set()
 
 
+@pytest.mark.parametrize(
+    ("brain", "criterion", "probe"),
+    [
+        ("last_listed", "answer_relevance", "level-order"),
+        ("swayed_by_names", "answer_relevance", "level-names"),
+        ("crowded", "faithfulness", "batch"),
+    ],
+)
+def test_a_judge_swayed_by_how_it_is_asked_is_found_and_one_that_reads_what_levels_mean_gets_a_bound(
+    user: User, brain: str, criterion: str, probe: str
+) -> None:
+    asked = ("-c", criterion, "--probe", "level-order", "--probe", "level-names", "--probe", "batch")
+    findings = user.audit(f"biased_brains:{brain}", *asked)
+    assert found(findings) == {probe}
+    shown = findings[probe]
+    assert abs(shown["effect"]["figure"]["value"]) > 0.1
+    assert shown["verdicts_turned"]["to_fail" if probe != "level-names" else "to_pass"] > 5
+    assert shown["p_holm"] < 0.05
+    others = set(findings) - {probe}
+    assert all(findings[each]["effect"]["bound"] < 0.15 for each in others if findings[each]["effect"]["bound"])
+    honest = user.audit("judging_brain:judge", *asked, "--no-cache")
+    assert found(honest) == set()
+    assert honest[probe]["effect"]["bound"] < 0.15
+
+
+def test_a_judge_swayed_by_the_wording_is_found(user: User) -> None:
+    levels = (
+        '[[levels]]\nlabel = "off"\nscore = 0.0\ndescription = "It doesn\'t address the question."\n'
+        '[[levels]]\nlabel = "on"\nscore = 1.0\ndescription = "It addresses what was asked, and little else."\n'
+    )
+    for name, text in (("plain", "Does the answer address the question?"), ("polite", "Please say: is it on point?")):
+        head = f'name = "on_point"\ndescription = "{text}"\njudged = "answer"\nagainst = "question"\n'
+        (user.folder / f"{name}.toml").write_text(head + levels, encoding="utf-8")
+    asked = ("-c", "plain.toml", "--probe", "wording", "--rephrased", "polite.toml")
+    [swayed] = user.audit("biased_brains:flattered", *asked).values()
+    assert (swayed["probe"], swayed["found"]) == ("wording", "shown")
+    assert swayed["effect"]["figure"]["ci_low"] > 0.1
+    [steady] = user.audit("judging_brain:judge", *asked, "--no-cache").values()
+    assert steady["found"] == "not_shown"
+    assert steady["effect"]["bound"] < 0.15
+    (user.folder / "other.toml").write_text('name = "on_point"\njudged = "answer"\n', encoding="utf-8")
+    common = ("audit", CASES, "-j", MODEL, "-c", "plain.toml", "--probe", "wording", "--rephrased")
+    refused = judges(*common, "other.toml", folder=user.folder, changes=user.changes, code=2)
+    assert "must ask the same; what it is judged against differs" in refused.stderr
+
+
 # --- What it costs --------------------------------------------------------------------------------------------------
 
 
@@ -170,10 +216,11 @@ def test_people_s_labels_are_the_reference_for_severity_length_and_own_family(ru
     [one] = json.loads(judges("audit", run, *arguments, folder=run.parent).stdout)["audits"]
     by_name = {each["probe"]: each for each in one["findings"]}
     assert set(by_name) == {"repeat", "severity", "length", "self-preference", "scale"}
-    assert by_name["severity"]["effect"]["figure"]["value"] == pytest.approx(-5 / 44)
-    assert by_name["severity"]["verdicts_turned"] | {"rate": None} == {
-        "of": 44, "to_pass": 3, "to_fail": 8, "rate": None,
-    }  # fmt: skip
+    turned = by_name["severity"]["verdicts_turned"]
+    assert turned["of"] == 44
+    assert turned["to_pass"] + turned["to_fail"] > 5
+    shift = (turned["to_pass"] - turned["to_fail"]) / 44
+    assert by_name["severity"]["effect"]["figure"]["value"] == pytest.approx(shift)
     assert by_name["self-preference"]["effect"]["figure"]["n"] == 44
     assert one["judge_fingerprint"].startswith("overlap@")
 

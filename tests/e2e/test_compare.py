@@ -45,10 +45,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_two_systems_are_told_apart_where_the_difference_is_real(home: Path) -> None:
     done = judges("compare", "b", "a", folder=home)
-    assert done.stdout.splitlines()[:3] == [
+    assert done.stdout.splitlines()[:2] == [
         "two systems, one judge (overlap): other answers to the same 44 cases",
-        "A: b",
-        "B: a",
+        "A: b; B: a",
     ]
     assert "correctness: A is better, by 0." in done.stdout
     assert "p (Holm)" in done.stdout
@@ -69,7 +68,7 @@ def test_labels_of_both_systems_tell_what_people_would_find(home: Path) -> None:
 def test_two_judges_are_compared_by_people_s_labels(home: Path) -> None:
     done = judges("compare", "a", "short", "--gold", EXAMPLE / "labels.jsonl", folder=home)
     assert done.stdout.startswith("two judges on the same answers, by people's labels: 44 cases\n")
-    for words in ("agreement with people", "Cohen's kappa", "fails found", "right where the other is wrong"):
+    for words in ("agrees better with people", "Cohen's kappa", "fails found", "right where the other is wrong"):
         assert words in done.stdout
 
 
@@ -113,6 +112,9 @@ def test_labels_that_were_not_drawn_at_random_can_not_correct_a_difference(home:
         (("a", "short", "--gold", EXAMPLE / "labels.jsonl", "--gold", EXAMPLE / "labels.jsonl"), "one set of labels"),
         (("a", "short", "--gold", EXAMPLE / "labels.jsonl", "--label", "gold.tone"), "say which with --criterion"),
         (("a", "short", "-c", "tone"), "has no `tone`"),
+        ((EXAMPLE / "cases.jsonl", "a"), "is a file, not a run; say which of the judges stored in it is meant"),
+        ((EXAMPLE / "cases.jsonl", "a", "--judge-a", "stored:judges.x"), "no record has `judges.x`"),
+        (("a", "short", "--gold", EXAMPLE / "labels.jsonl", "--scale", "good"), "--scale good: write a,b,tie"),
         (("a", "short", "--gold", EXAMPLE / "cases.jsonl"), "has no labels of correctness, faithfulness"),
     ],
     ids=str,
@@ -142,3 +144,50 @@ def test_systems_of_people_s_data_are_compared_question_by_question(tmp_path: Pa
     people = found["people"]["estimate"]["normal"]
     assert people["ci_low"] < people["value"] < people["ci_high"]
     assert found["labelled"] > 290
+
+
+def shared(name: str) -> Path:
+    source = SHARED / "data" / name / "items.jsonl"
+    if not source.exists():
+        pytest.skip(f"{source} is not here")
+    return source
+
+
+def test_two_stored_judges_are_held_against_people_in_their_own_file(tmp_path: Path) -> None:
+    source = shared("openqa_nq301")
+    done = judges(
+        "compare", source, source, "--judge-a", "stored:judges.gpt-4.correctness",
+        "--judge-b", "stored:judges.bem.correctness", "--gold", source, "--cluster", "meta.item", "--json",
+        folder=tmp_path,
+    )  # fmt: skip
+    [found] = json.loads(done.stdout)["comparisons"]
+    assert (found["judge_a"], found["judge_b"], found["found"], found["failed_a"]) == ("gpt-4", "bem", "a", 2)
+    assert found["kappa"]["kappa_b"]["value"] == pytest.approx(0.6157, abs=5e-5)  # FIGURES.md, 2b
+    assert found["agreement"]["b"]["value"] == pytest.approx(0.8060, abs=5e-5)
+    assert found["kappa"]["difference"]["n_clusters"] == 301
+
+
+def test_preferences_with_ties_are_compared_by_kappa_over_all_labels(tmp_path: Path) -> None:
+    source = shared("pandalm_pairwise")
+    done = judges(
+        "compare", source, source, "--judge-a", "stored:judges.gpt-3.5-turbo.preference",
+        "--judge-b", "stored:judges.pandalm-7b.preference", "--gold", source, "--json", folder=tmp_path,
+    )  # fmt: skip
+    [found] = json.loads(done.stdout)["comparisons"]
+    assert found["labels"] == ["a", "b", "tie"]
+    assert found["agreement"]["a"]["value"] == pytest.approx(0.6977, abs=5e-5)  # FIGURES.md, 1
+    assert found["agreement"]["b"]["value"] == pytest.approx(0.6677, abs=5e-5)
+    assert found["kappa"]["kappa_b"]["value"] == pytest.approx(0.4354, abs=5e-5)
+
+
+def test_a_stored_judge_and_a_run_are_compared_by_people_s_grades(tmp_path: Path) -> None:
+    source = shared("mtrag_human_eval")
+    judges("run", source, "-c", "faithfulness", "-j", "overlap", "--out", "run", folder=tmp_path)
+    asked = ("compare", source, "run", "--judge-a", "stored:judges.rl_f.faithfulness", "--gold", source)
+    done = judges(*asked, folder=tmp_path)
+    assert "faithfulness, by Spearman's correlation: " in done.stdout
+    assert "a range is declared by --scale" in done.stdout
+    [found] = json.loads(judges(*asked, "--scale", "1..4", "--json", folder=tmp_path).stdout)["comparisons"]
+    assert found["decided_by"] == "spearman"
+    assert found["errors"]["closer_a"] + found["errors"]["closer_b"] + found["errors"]["same"] == found["n"]
+    assert found["errors"]["mae_a"]["value"] < found["errors"]["mae_b"]["value"]

@@ -34,6 +34,7 @@ def test_a_sample_is_written_labelled_and_held_against_the_judge(home: Path) -> 
         "plan-labels", "one", "-c", "correctness", "--n", "30", "--seed", "5", "--out", "sample.jsonl", folder=home
     )
     assert "judges calibrate one --gold sample.jsonl --label gold.correctness" in done.stdout
+    assert " ".join(done.stdout.split()).count("of 30 labels about") == 1
     labels = {
         record["id"]: record["gold"]["correctness"]
         for record in map(json.loads, (EXAMPLE / "labels.jsonl").read_text(encoding="utf-8").splitlines())

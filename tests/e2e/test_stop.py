@@ -121,10 +121,11 @@ def test_ctrl_c_ends_soon_with_130_and_says_how_to_go_on(folder: Path, judge: st
 
 
 def test_a_second_process_on_the_same_run_is_refused(folder: Path) -> None:
-    process = start(*ARGUMENTS, folder=folder)
+    slowly = (*ARGUMENTS[:-1], "1")  # a fast machine has done all of it before the second process has begun
+    process = start(*slowly, folder=folder)
     try:
         wait_for(folder, process, 2)
-        refused = judges(*ARGUMENTS, folder=folder, code=2)
+        refused = judges(*slowly, folder=folder, code=2)
         assert "another process is judging into this run" in refused.stderr
         assert "one" in judges("show", "one", folder=folder).stdout  # reading is allowed meanwhile
     finally:

@@ -1,11 +1,14 @@
 import json
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from support.command import EXAMPLE, judges
+from judges import CONTEXT_RELEVANCE, TokenOverlapJudge, Verdict, evaluate_sync, read_cases
+from support.command import EXAMPLE, SHARED, judges
 
+NOMIRACL = SHARED / "data" / "nomiracl_de_es_fr" / "items_with_text.jsonl"
 ASKED = ("--unanswerable", "meta.question_type=unanswerable")
 
 
@@ -62,6 +65,49 @@ def test_qrels_and_the_cases_own_labels_say_what_is_unanswerable_too(tmp_path: P
     assert "every answerable query scores higher than every unanswerable one" in shown
 
 
+def test_the_cases_of_the_example_say_themselves_what_has_no_answer(tmp_path: Path) -> None:
+    assert swept(EXAMPLE / "cases.jsonl", folder=tmp_path) == swept(EXAMPLE / "cases.jsonl", *ASKED, folder=tmp_path)
+
+
+def test_qrels_may_be_records_as_everywhere(tmp_path: Path) -> None:
+    lines = [line.split() for line in (EXAMPLE / "qrels.txt").read_text(encoding="utf-8").splitlines()]
+    (tmp_path / "qrels.csv").write_text(
+        "query,document,grade\n" + "".join(f"{query},{name},{grade}\n" for query, _, name, grade in lines),
+        encoding="utf-8",
+    )
+    wanted = swept(EXAMPLE / "cases.jsonl", folder=tmp_path)
+    assert swept(EXAMPLE / "cases.jsonl", "--qrels", "qrels.csv", folder=tmp_path) == wanted
+
+
+def test_groups_of_queries_are_kept_together_and_named(tmp_path: Path) -> None:
+    found = swept(EXAMPLE / "cases.jsonl", "--cluster", "meta.topic", folder=tmp_path)
+    assert (found["cluster"], found["groups"], found["threshold"]["n_clusters"]) == ("meta.topic", 13, 13)
+    assert found["cross_fitted"]["cost"]["n_clusters"] == 13
+    shown = judges("threshold", EXAMPLE / "cases.jsonl", "--cluster", "meta.topic", folder=tmp_path).stdout
+    assert "intervals and folds keep 13 groups by meta.topic together" in shown
+    alone = judges("threshold", EXAMPLE / "cases.jsonl", "--cluster", "session", folder=tmp_path)
+    assert "`session` groups no queries: each is a group of its own" in alone.stderr
+
+
+@pytest.mark.skipif(not NOMIRACL.exists(), reason="the data set isn't beside the checkout")
+def test_word_overlap_hardly_tells_which_questions_of_nomiracl_have_no_answer(tmp_path: Path) -> None:
+    """A weak score is called one: it doesn't separate the two, and the nearest unanswerable questions are named."""
+    judge = TokenOverlapJudge()
+    cases: list[dict[str, Any]] = []
+    for case in islice(read_cases(NOMIRACL), 0, None, 4):
+        [judgement] = evaluate_sync([case], CONTEXT_RELEVANCE, judge)
+        assert isinstance(judgement.outcome, Verdict)
+        scores = [claim.score for claim in judgement.outcome.claims]
+        known = cast("dict[str, str]", case.extra["gold"])["answer_in_context"] == "present"
+        cases.append({"id": case.id, "answerable": known, "retrieved": {str(n): each for n, each in enumerate(scores)}})
+    write_cases(tmp_path, cases)
+    found = swept("cases.jsonl", folder=tmp_path)
+    assert found["queries"] == 60
+    assert not found["separated"]
+    assert 0.5 < found["area_under_curve"]["value"] < 0.8
+    assert len(found["near"]) > 10
+
+
 def test_where_no_threshold_helps_it_says_so(tmp_path: Path) -> None:
     write_cases(
         tmp_path,
@@ -80,7 +126,7 @@ def test_where_no_threshold_helps_it_says_so(tmp_path: Path) -> None:
     ("arguments", "complaint"),
     [
         (("none.jsonl",), "none.jsonl: there is no such file"),
-        (("cases.jsonl",), 'case "a" has no `relevant`'),
+        (("cases.jsonl",), 'case "a" has neither `answerable` nor `relevant`'),
         (("cases.jsonl", "--unanswerable", "kind"), "--unanswerable kind: give FIELD=VALUE"),
         (("cases.jsonl", "--unanswerable", "kind=no"), "no query is unanswerable"),
         (("cases.jsonl", "--unanswerable", "kind=x", "--qrels", "q.txt"), "keep one of them"),

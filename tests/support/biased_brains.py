@@ -8,10 +8,20 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, cast
 
-from support.judging_brain import judge
+from support.judging_brain import judge, meanings_of, worst_first
 from support.model_brain import Question, find_schema
 
-__all__ = ["fickle", "first", "knowing", "obedient", "verbose"]
+__all__ = [
+    "crowded",
+    "fickle",
+    "first",
+    "flattered",
+    "knowing",
+    "last_listed",
+    "obedient",
+    "swayed_by_names",
+    "verbose",
+]
 
 _LONG = 300
 _seen: Counter[str] = Counter()
@@ -38,20 +48,44 @@ def knowing(question: Question) -> str:
     return _with(question, -1, only=lambda text: any(word in text for word in known))
 
 
+def last_listed(question: Question) -> str:
+    """Takes whichever level is listed last."""
+    return _with(question, -1, by_place=True)
+
+
+def swayed_by_names(question: Question) -> str:
+    """Passes everything where the levels have names that mean nothing to it."""
+    schema = json.dumps(question.schema or find_schema(question.system))
+    return _with(question, -1) if '"K"' in schema else judge(question)
+
+
+def flattered(question: Question) -> str:
+    """Passes everything where it is asked politely."""
+    return _with(question, -1) if "please" in question.system.lower() else judge(question)
+
+
+def crowded(question: Question) -> str:
+    """Passes a claim that has company."""
+    return _with(question, -1) if 'id="c2"' in question.text else judge(question)
+
+
 def fickle(question: Question) -> str:
     """Asked the same once more, it says the opposite."""
     _seen[question.text] += 1
     return _with(question, 0 if _seen[question.text] % 2 else -1)
 
 
-def _with(question: Question, level: int, *, only: Callable[[str], bool] = lambda _: True) -> str:
+def _with(
+    question: Question, level: int, *, only: Callable[[str], bool] = lambda _: True, by_place: bool = False
+) -> str:
     """The reply with this level of the scale for a verdict: everywhere, or for the claims that are meant."""
     schema = cast("dict[str, Any]", question.schema or find_schema(question.system))
     reply = json.loads(judge(question))
     properties = schema["properties"]
+    of = properties if "verdict" in properties else properties["items"]["items"]["properties"]
+    levels = of["verdict"]["enum"] if by_place else worst_first(of["verdict"]["enum"], meanings_of(question))
     if "verdict" in properties:
-        return json.dumps(reply | {"verdict": properties["verdict"]["enum"][level]})
-    levels = properties["items"]["items"]["properties"]["verdict"]["enum"]
+        return json.dumps(reply | {"verdict": levels[level]})
     for item in reply["items"]:
         if only(_claim(question, item["id"])):
             item["verdict"] = levels[level]

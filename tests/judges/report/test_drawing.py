@@ -1,3 +1,4 @@
+import re
 from itertools import pairwise
 from math import isclose
 from xml.etree import ElementTree as ET
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judges.report.drawing import svg, ticks
-from judges.report.pictures import Axis, Bar, Bars, Diagonal, Dot, Dots, Line, Mark, Panel, Picture
+from judges.report.pictures import Axis, Bar, Bars, Diagonal, Dot, Dots, Effect, Forest, Line, Mark, Panel, Picture
 from support.hostile_texts import HOSTILE
 
 
@@ -107,3 +108,36 @@ def test_a_picture_has_words_for_those_who_cant_see_it_and_no_look_of_its_own() 
     assert drawn.attrib["aria-label"] == "Scores of judge. What judge does."
     for each in drawn.iter():
         assert not {"style", "fill", "stroke"} & set(each.attrib)
+
+
+# Effects
+
+
+def forest(*effects: tuple[str, float, float | None, float | None]) -> Forest:
+    rows = tuple(Effect(name, "first", value, low, high, f"{name}: {value}") for name, value, low, high in effects)
+    ends = [end for each in rows for end in (each.value, each.low, each.high) if end is not None]
+    return Forest("Effects", "In words", Axis.around_0("change", ends), rows)
+
+
+def test_each_effect_has_a_row_its_interval_around_it_and_a_line_where_there_is_none() -> None:
+    shown = str(svg(forest(("one", 0.2, 0.1, 0.4), ("two", -0.3, None, None))))
+    assert shown.count("<circle") == 2
+    [(left, right)] = [
+        (float(a), float(b)) for a, b in re.findall(r'class="line whisker first" d="M([\d.]+) [\d.]+H([\d.]+)"', shown)
+    ]
+    one, two = (float(each) for each in re.findall(r'<circle[^>]* cx="([\d.]+)"', shown))
+    [none] = [float(each) for each in re.findall(r'class="none" d="M([\d.]+) ', shown)]
+    assert two < none < left < one < right
+    assert (one - none) / (none - two) == pytest.approx(2 / 3, abs=0.01)
+    assert 'aria-label="Effects. In words"' in shown
+
+
+def test_names_of_effects_are_made_harmless_and_cut() -> None:
+    shown = str(svg(forest(("</text><script>" + "x" * 90, 0.5, 0.4, 0.6))))
+    assert "<script" not in shown
+    assert "x" * 40 not in re.sub(r"<title>.*?</title>|aria-label=\"[^\"]*\"", "", shown)
+
+
+def test_the_scale_of_effects_always_holds_0() -> None:
+    assert Axis.around_0("x", [0.5, 0.6]).low < 0 < Axis.around_0("x", [-0.2]).high
+    assert Axis.around_0("x", []).low < 0 < Axis.around_0("x", []).high

@@ -1,21 +1,20 @@
-"""The page of an audit: what was measured, which biases are shown, and how large those may be that are not."""
+"""An audit of biases as sections: which are shown, how large those may be that are not, and what was measured."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from calibration.findings import Finding, Skipped
 from calibration.words import FLAGS, REASONS, figure_in_words, two_digits
-from judges.cli.output import Column, counted, data, prose, table
-from judges.printable import printable
+from judges.cli.output import counted
+from judges.engine.plan import Assignment
+from judges.report.pictures import Axis, Effect, Forest, Tone
+from judges.report.sections import Block, Chapter, Column, Illustration, Section, Table
 
-if TYPE_CHECKING:
-    from calibration.findings import Finding, Skipped
-    from judges.engine.plan import Assignment
+__all__ = ["Audited", "chapter_of"]
 
-__all__ = ["Audited", "show"]
-
-_INDENT = "  "
 _AGAINST_PEOPLE = ("severity", "length", "self-preference")
+_TONES: tuple[Tone, Tone] = ("second", "first")
+"""Of what isn't shown, and of what is."""
 _SMALL = {"small_n", "few_clusters"}
 
 
@@ -23,9 +22,9 @@ _SMALL = {"small_n", "few_clusters"}
 class Audited:
     """One judge and criterion, with all that was found."""
 
-    assignment: "Assignment"
-    findings: "tuple[Finding, ...]"
-    skipped: "tuple[Skipped, ...]"
+    assignment: Assignment
+    findings: tuple[Finding, ...]
+    skipped: tuple[Skipped, ...]
     cases: int | None
     """Of the run; None where there is none."""
     sample: int | None
@@ -47,44 +46,52 @@ class Audited:
         }
 
 
-def show(audited: Sequence[Audited], source: str) -> None:
-    """The page on standard output."""
-    for place, one in enumerate(audited):
-        if place:
-            data()
-        _head(one, source)
-        if one.findings:
-            data()
-            _measured(one)
-            data()
-            _shown(one)
-        _notes(one)
+def chapter_of(one: Audited, source: str) -> Chapter:
+    """All about one judge and criterion.
 
-
-def _head(one: Audited, source: str) -> None:
-    data(printable(f"audit of {one.assignment.judge} on {one.assignment.criterion.name}"))
+    Args:
+        one: What was found.
+        source: The run or file of cases, as it was named.
+    """
     parts: list[str] = []
     if one.cases is not None:
-        parts.append(f"{counted(one.cases, 'case')} of {printable(source)}")
+        parts.append(f"{counted(one.cases, 'case')} of {source}")
     if one.sample is not None:
-        parts.append(
-            f"asked anew about {counted(one.sample, 'case')}" + ("" if one.cases else f" of {printable(source)}")
-        )
+        parts.append(f"asked anew about {counted(one.sample, 'case')}" + ("" if one.cases else f" of {source}"))
     parts.append(f"a score passes from {one.assignment.threshold:g}")
-    prose("; ".join(parts), _INDENT, head=_INDENT)
+    sections: list[Section] = []
+    if one.findings:
+        sections += [Section("What is shown", tuple(_shown(one))), Section("What was measured", _measured(one))]
+    if notes := _notes(one):
+        sections.append(Section("Notes", tuple(notes)))
+    if one.skipped:
+        sections.append(Section("Not measured", tuple(_skipped(one))))
+    if one.more:
+        asking = f"with new calls, whose price is said first: --probe {', '.join(one.more)}, or all"
+        sections.append(Section("What more can be asked", (asking,)))
+    title = f"audit of {one.assignment.judge} on {one.assignment.criterion.name}"
+    return Chapter(title, "; ".join(parts), tuple(sections))
 
 
-def _measured(one: Audited) -> None:
-    table(
+def _skipped(one: Audited) -> list[str]:
+    """A line for each reason."""
+    by_reason: dict[str, list[str]] = {}
+    for each in one.skipped:
+        by_reason.setdefault(each.why, []).append(each.probe)
+    return [f"not measured: {', '.join(names)}: {why}" for why, names in by_reason.items()]
+
+
+def _measured(one: Audited) -> tuple[Block, ...]:
+    table = Table.of(
         [
-            Column("probe"),
+            "probe",
             Column("cases", "right"),
             Column("effect", "right"),
             Column("to pass", "right"),
             Column("to fail", "right"),
             Column("p (Holm)", "right"),
-            Column("found"),
-            Column("what is measured"),
+            "found",
+            Column("what is measured", free=True),
         ],
         [
             [
@@ -99,9 +106,35 @@ def _measured(one: Audited) -> None:
             for each in one.findings
         ],
     )
+    effects = tuple(_effect(each) for each in one.findings if _is_drawn(each))
+    if len(effects) < 2:
+        return (table,)
+    ends = [end for each in effects for end in (each.value, each.low, each.high) if end is not None]
+    tones: tuple[tuple[Tone, str], ...] = (("first", "shown"), ("second", "not shown"))
+    forest = Forest(
+        "Effects, with their intervals",
+        f"{'; '.join(each.says for each in effects)}. The table has the numbers.",
+        Axis.around_0("change of the score, gap or share; 0 is no bias", ends),
+        effects,
+        tuple(each for each in tones if each[0] in {one.tone for one in effects}),
+    )
+    return (Illustration(forest, table, spoken=True),)
 
 
-def _found(finding: "Finding") -> str:
+def _is_drawn(finding: Finding) -> bool:
+    """What has an effect on a scale of 0 to 1, where 0 is no bias."""
+    figure = finding.effect.figure
+    known = [abs(each) for each in (figure.value, figure.ci_low, figure.ci_high) if each is not None]
+    return finding.measure != "description" and figure.value is not None and max(known) <= 1
+
+
+def _effect(finding: Finding) -> Effect:
+    figure, tone = finding.effect.figure, _TONES[finding.found == "shown"]
+    says = f"{finding.name}: {figure_in_words(figure)}"
+    return Effect(finding.name, tone, figure.value or 0.0, figure.ci_low, figure.ci_high, says)
+
+
+def _found(finding: Finding) -> str:
     """What is shown; where nothing is, how large it may still be."""
     match finding.found:
         case "shown":
@@ -113,32 +146,28 @@ def _found(finding: "Finding") -> str:
             return "–"
 
 
-def _turned(finding: "Finding") -> tuple[str, str]:
+def _turned(finding: Finding) -> tuple[str, str]:
     made = finding.turned
     if made is None or made.of == 0 or made.to_pass is None or made.to_fail is None:
         return "–", "–"
     return f"{made.to_pass:,}", f"{made.to_fail:,}"
 
 
-def _p(finding: "Finding") -> str:
+def _p(finding: Finding) -> str:
     p = finding.p_holm
     return "–" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}" if p < 0.01 else two_digits(p)
 
 
-def _shown(one: Audited) -> None:
+def _shown(one: Audited) -> list[str]:
     shown = [each for each in one.findings if each.found == "shown"]
-    tested = [each for each in one.findings if each.measure != "description"]
-    if not tested:
-        prose(
-            "none of this tests for a bias: people's labels (--gold) do, or new calls (--probe)", _INDENT, head=_INDENT
-        )
-    elif not shown:
-        prose("these cases show no bias: `at most` says how large it may still be", _INDENT, head=_INDENT)
-    for each in shown:
-        prose(f"{each.name}: {_sentence(each)}", _INDENT * 2, head=_INDENT)
+    if all(each.measure == "description" for each in one.findings):
+        return ["none of this tests for a bias: people's labels (--gold) do, or new calls (--probe)"]
+    if not shown:
+        return ["these cases show no bias: `at most` says how large it may still be"]
+    return [f"{each.name}: {_sentence(each)}" for each in shown]
 
 
-def _sentence(finding: "Finding") -> str:
+def _sentence(finding: Finding) -> str:
     """What was found, in words."""
     figure, value = finding.effect.figure, finding.effect.figure.value or 0.0
     size, direction = figure_in_words(figure), "raises" if value > 0 else "lowers"
@@ -155,6 +184,16 @@ def _sentence(finding: "Finding") -> str:
         case "injection":
             obeys = "it obeys" if value > 0 else "it doesn't obey, but is put off:"
             said = f"{obeys} an order in the answer, which {direction} the score by {_size(finding)}"
+        case "level-order":
+            said = f"listing its levels the other way round {direction} the score by {_size(finding)}"
+        case "level-names":
+            said = (
+                f"letters for the names of its levels {'raise' if value > 0 else 'lower'} the score by {_size(finding)}"
+            )
+        case "wording":
+            said = f"the criterion in other words {direction} the score by {_size(finding)}"
+        case "batch":
+            said = f"asked alone, a claim is scored {'higher' if value > 0 else 'lower'} by {_size(finding)}"
         case "severity":
             said = f"it is {'milder' if value > 0 else 'harsher'} than people: {size}"
         case "length":
@@ -167,14 +206,14 @@ def _sentence(finding: "Finding") -> str:
     return said + _impact(finding) + _explained(finding)
 
 
-def _explained(finding: "Finding") -> str:
+def _explained(finding: Finding) -> str:
     if finding.explains is None:
         return ""
     systems, figure = finding.explains
     return f"; in the pass rate of {systems} it may be {figure_in_words(figure)}"
 
 
-def _size(finding: "Finding") -> str:
+def _size(finding: Finding) -> str:
     """A change without its sign."""
     figure = finding.effect.figure
     ends = [abs(each) for each in (figure.ci_low, figure.ci_high) if each is not None]
@@ -182,7 +221,7 @@ def _size(finding: "Finding") -> str:
     return f"{two_digits(abs(figure.value or 0.0))}{between}"
 
 
-def _impact(finding: "Finding") -> str:
+def _impact(finding: Finding) -> str:
     """How many verdicts it turns."""
     turned = finding.turned
     if turned is None or turned.of == 0:
@@ -203,7 +242,7 @@ def _impact(finding: "Finding") -> str:
     return f"; of {counted(turned.of, 'verdict')} it turns {' and '.join(parts) or 'none'}"
 
 
-def _notes(one: Audited) -> None:
+def _notes(one: Audited) -> list[str]:
     lines: list[str] = []
     for each in one.findings:
         figure = each.effect.figure
@@ -225,17 +264,4 @@ def _notes(one: Audited) -> None:
         lines.append(f"verdicts turn by noise too: {share} of them do when nothing was changed (repeat)")
     small = sorted({flag for each in one.findings for flag in each.effect.figure.flags if flag in _SMALL})
     lines += [f"careful: some have {FLAGS[flag]}" for flag in small]
-    if lines:
-        data()
-    for line in lines:
-        prose(line, _INDENT * 2, head=_INDENT)
-    if one.skipped:
-        data()
-        data(f"{_INDENT}not measured")
-        for skipped in one.skipped:
-            prose(f"{skipped.probe}: {skipped.why}", _INDENT * 3, head=_INDENT * 2)
-    if one.more:
-        data()
-        prose(
-            f"with new calls, whose price is said first: --probe {', '.join(one.more)}, or all", _INDENT, head=_INDENT
-        )
+    return lines
