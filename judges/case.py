@@ -63,10 +63,15 @@ class Case:
 
     def complaint(self) -> str | None:
         """What is wrong with the types of its fields; None if nothing is. Annotations alone stop nobody."""
-        texts = {"question": self.question, "answer": self.answer, "rival": self.rival, "lang": self.lang}
-        values: dict[str, object] = {name: text for name, text in texts.items() if text is not None}
-        for name, value in {"id": self.id, **values}.items():
-            if not isinstance(value, str):
+        texts: dict[str, object] = {
+            "id": self.id,
+            "question": self.question,
+            "answer": self.answer,
+            "rival": self.rival,
+            "lang": self.lang,
+        }
+        for name, value in texts.items():
+            if not isinstance(value, str) and (value is not None or name == "id"):
                 return f"`{name}` is {value!r:.60}, not a text"
         items: list[tuple[str, object, type]] = [
             ("references", self.references, str),

@@ -11,6 +11,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields
+from operator import attrgetter
 from typing import Any
 
 __all__ = ["NOTHING_USED", "Limit", "Limits", "Tally", "Usage", "add_usage", "tallied"]
@@ -74,8 +75,10 @@ class Usage:
 
     def to_record(self) -> dict[str, Any]:
         """The usage as JSON-ready values; what is 0 or empty is left out."""
-        record = {name: value for name in _SUMMED if (value := getattr(self, name))}
-        return {**record, "models": list(self.models)} if self.models else record
+        record: dict[str, Any] = {name: value for name, value in zip(_SUMMED, _summed(self), strict=True) if value}
+        if self.models:
+            record["models"] = list(self.models)
+        return record
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> "Usage":
@@ -85,6 +88,7 @@ class Usage:
 
 
 _SUMMED = tuple(each.name for each in fields(Usage) if each.name != "models")
+_summed = attrgetter(*_SUMMED)
 
 
 NOTHING_USED = Usage()

@@ -104,6 +104,9 @@ class _Taken:
     output: float = 0.0
 
 
+_NOTHING = _Taken()
+
+
 class Account:
     """The limits of one account with a service, shared by all judges that use it.
 
@@ -244,7 +247,7 @@ class Account:
                 break
         self._free -= 1
         self._pace.sent(now)
-        self._take(taken, _Taken())
+        self._take(taken, _NOTHING)
         return Call(now, likely, taken)
 
     async def _wait_turn(self, due: float) -> None:
@@ -275,7 +278,7 @@ class Account:
         self._learn(error.limits)
         if isinstance(error, RateLimited):
             self._pace.refused(call.sent, self._clock.now(), error.retry_after)
-            self._take(_Taken(), call.taken)  # what is refused uses nothing
+            self._take(_NOTHING, call.taken)  # what is refused uses nothing
 
     def _learn(self, limits: Limits | None) -> None:
         if limits is None:

@@ -136,7 +136,7 @@ class HttpChat(ABC):
             form, path = traits.form, traits.path
             body = self.write(request, traits)
             seconds = self._seconds(request, traits)
-            http = await self._connection.post(path, encode(body), asked=str(asked), timeout_seconds=seconds)
+            http = await self._connection.post(path, encode(body), asked=asked, timeout_seconds=seconds)
             limits = self.read_limits(http.headers)
             if 200 <= http.status < 300:
                 reply = self._reply(http, path, asked, limits)

@@ -164,13 +164,13 @@ class Connection:
         """A lock of the running event loop, for calls that must be made alone."""
         return self._gates.setdefault(asyncio.get_running_loop(), asyncio.Lock())
 
-    async def post(self, path: str, body: bytes, *, asked: str, timeout_seconds: float) -> HttpReply:
+    async def post(self, path: str, body: bytes, *, asked: object, timeout_seconds: float) -> HttpReply:
         """Post a JSON body.
 
         Args:
             path: Below the base URL, with a slash in front.
             body: JSON.
-            asked: Who is asked, as messages begin.
+            asked: Who is asked: messages begin with it as text.
             timeout_seconds: For all of it, from the connection to the last byte.
 
         Returns:
@@ -208,7 +208,7 @@ class Connection:
             client = self._clients[loop] = self._make_client()
         return client
 
-    def _broken(self, error: Exception, asked: str) -> ServiceError:
+    def _broken(self, error: Exception, asked: object) -> ServiceError:
         """What it means that there was no reply."""
         from aiohttp import ClientConnectorError
 

@@ -104,7 +104,7 @@ class OpenAIEmbeddings:
         http = await self._connection.post(
             "/embeddings",
             encode({**body, **requests[0].parameters}),
-            asked=str(asked),
+            asked=asked,
             timeout_seconds=self._timeout_seconds,
         )
         return http, None if 200 <= http.status < 300 else read_problem(http)
