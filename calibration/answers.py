@@ -1,6 +1,6 @@
 """What judges said of each case: judged in a run, or stored in the records of a file by somebody else."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias, cast
@@ -14,7 +14,7 @@ from judges.datasets import read_cases
 from judges.engine.plan import Assignment
 from judges.engine.run import Manifest, Row, Run
 from judges.errors import InputError
-from judges.fields import MISSING
+from judges.fields import MISSING, find_longest
 from judges.verdict import Abstained, Failed, Verdict
 
 __all__ = ["Answer", "Answers", "Subject", "answers_in_file", "answers_in_run", "stored_subjects"]
@@ -109,7 +109,7 @@ def stored_subjects(path: Path, judge: str, criteria: Sequence[str] | None) -> l
         InputError: No record has the field.
     """
     for case in read_cases(path):
-        value = _longest(case.extra, judge)
+        value = find_longest(case.extra, judge)
         if value is MISSING or value is None:
             continue
         if isinstance(value, dict):
@@ -149,24 +149,7 @@ def answers_in_file(path: Path, subjects: Sequence[Subject]) -> Answers:
 
 def _of_field(case: Case, field: str) -> Answer | None:
     try:
-        text = label_text(_longest(case.extra, field))
+        text = label_text(find_longest(case.extra, field))
     except TypeError:
         raise InputError(f"case `{case.id}`: `{field}` holds several values; name one of them: {field}.…") from None
     return None if text is None else Answer("verdict", number_of(text), text)
-
-
-def _longest(data: object, path: str) -> object:
-    """The value at a dotted path of names that hold dots: at each step the longest key that leads to one wins."""
-    if not isinstance(data, Mapping):
-        return MISSING
-    mapping = cast("Mapping[str, object]", data)
-    if path in mapping:
-        return mapping[path]
-    end = path.rfind(".")
-    while end > 0:
-        if path[:end] in mapping:
-            value = _longest(mapping[path[:end]], path[end + 1 :])
-            if value is not MISSING:
-                return value
-        end = path.rfind(".", 0, end)
-    return MISSING

@@ -40,6 +40,8 @@ class View:
     abstentions: Literal["left out", "count as fail"]
     kappa: Figure
     """Cohen's kappa: agreement beyond that of chance."""
+    invalid: Figure
+    """Share of the judgements that failed, or are no label. They count as disagreement."""
     weighted: tuple[tuple[Literal["linear", "quadratic"], Figure], ...]
     """Kappa with credit for near misses, where labels are levels in order."""
     without_ties: Figure | None
@@ -54,6 +56,7 @@ class View:
             "abstentions": self.abstentions,
             "kappa": self.kappa.to_record(),
             "agreement": self.metrics.accuracy.to_record(),
+            "invalid": self.invalid.to_record(),
             "weighted_kappa": {name: figure.to_record() for name, figure in self.weighted},
         }
         if self.without_ties is not None:
@@ -163,13 +166,13 @@ def audit(
     rate = corrected_rate(items, pairs, chosen, stratum_of) if meaning.binary else None
     scores = scores_of(pairs)
     figures = _figures(views, plain, people, probable, rate, scores)
-    gold = {each.gold for each in items.pairs}
+    gold, said = ({getattr(each, side) for each in items.pairs} for side in ("gold", "said"))
     decision = decide(
         figures,
         requirements,
         labelled=len(items.pairs) if by_label else len(pairs.pairs),
         pass_rate=rate.people.value if rate is not None else None,
-        constant=len(gold) > 1 and len({each.said for each in items.pairs}) == 1,
+        constant=(len(gold) > 1 and len(said) == 1 and FAILED not in said) or (scores is not None and scores.constant),
     )
     return Audit(
         pairs=pairs,
@@ -214,6 +217,7 @@ def _view(items: Items, abstentions: Literal["left out", "count as fail"], *, or
     return View(
         abstentions,
         kappa(paired),
+        paired.invalid_rate,
         tuple((each, kappa(paired, weights=each)) for each in weights),
         _without_ties(items),
         binary_metrics_of_pairs(paired, positive=PASS) if binary else multiclass_metrics(paired),

@@ -103,5 +103,7 @@ def _baseline(name: BaselineName, how: str, said: list[str] | list[str | None] |
     advantage = compared.difference
     if advantage.reason == "no_discordant":  # the very same verdicts: the difference is 0 and no interval is needed
         advantage = replace(advantage, ci_low=0.0, ci_high=0.0)
+    elif advantage.reason == "singular" and len(set(said)) == 1:  # whose kappa is 0 on any cases: all is the judge's
+        advantage = compared.kappa_a
     fails = binary_metrics_of_pairs(own, positive=PASS).specificity if PASS in items.labels else None
     return Baseline(name, how, percent_agreement(own), kappa(own), fails, advantage)

@@ -13,6 +13,8 @@ from judges.intervals import normal_quantile
 __all__ = ["Check", "Decision", "NeededLabels", "decide", "default_requirements"]
 
 POWER = 0.8
+_NOTHING_BY_CONSTRUCTION = ("kappa", "kappa_over_same_label", "spearman")
+"""What a judge that says the same of every case has none of."""
 OUT_OF_REACH = 1_000_000
 """Labels nobody will make."""
 
@@ -87,7 +89,8 @@ def decide(
         requirements: Empty for the default ones.
         labelled: Cases with a label.
         pass_rate: Share of them that people pass; None where labels are other than pass and fail.
-        constant: Whether the judge says the same of every case although people don't: its kappa is 0 by construction.
+        constant: Whether the judge says the same of every case although people don't: its kappa is 0 by construction,
+            and it orders nothing.
 
     Raises:
         InputError: There is no figure of that name.
@@ -99,7 +102,7 @@ def decide(
         if figure is None:
             raise InputError(f"--require {each}: there is no `{each.name}` here; there is: {', '.join(figures)}")
         result = each.check(figure)
-        if constant and each.name == "kappa" and not each.holds(0.0):
+        if constant and each.name in _NOTHING_BY_CONSTRUCTION and not each.holds(0.0):
             result = GateResult(
                 each, figure, "FAIL", "interval", "it says the same of every case, which agrees no more than chance"
             )

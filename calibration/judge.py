@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from calibration.saved import Calibration
 from calibration.statistics.mapping import ScoreMap
-from judges.case import Case
+from judges.case import Case, Part
 from judges.criterion import Criterion
 from judges.engine.plan import assign
 from judges.errors import InputError
@@ -54,6 +54,11 @@ class Calibrated:
     def threshold(self) -> float:
         """The chance at the fitted threshold."""
         return _chance(self._map, self.calibration.threshold.at)
+
+    @property
+    def reads(self) -> tuple[Part, ...]:
+        """The inner judge's."""
+        return tuple(getattr(self.inner, "reads", ()))
 
     @property
     def workers(self) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from calibration.labels import CaseLabels, Labels
+from judges.backends.stored import BAD_WORDS, GOOD_WORDS
 from judges.errors import InputError
 
 __all__ = ["FAIL", "PASS", "Gold", "Meaning", "Positive", "Scale", "meaning_of", "number_of"]
@@ -19,17 +20,24 @@ _COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
 }
 _USUAL = (("pass", "fail"), ("correct", "incorrect"), ("yes", "no"), ("true", "false"), ("1", "0"))
+_WORDS = {**dict.fromkeys(GOOD_WORDS, PASS), **dict.fromkeys(BAD_WORDS, FAIL)}
+_ANSWERS = {"first": "a", "second": "b"}
+"""How our criterion `preference` calls the answers of a pair."""
 _PREFERENCE = ("a", "b", "tie")
 _MOST_LEVELS = 20
 
 
+_LARGEST = 1e50
+"""Nobody's scale goes further, and squares of numbers far beyond it are none any more."""
+
+
 def number_of(text: str | None) -> float | None:
-    """The finite number a label is; None if it is none."""
+    """The number a label is; None if it is none, as NaN and 1e300 are none."""
     try:
         number = float(text) if text is not None else float("nan")
     except ValueError:
         return None
-    return number if number == number and abs(number) != float("inf") else None
+    return number if abs(number) <= _LARGEST else None
 
 
 class Positive:
@@ -156,8 +164,15 @@ class Meaning:
         return text
 
     def label_said(self, text: str) -> str | None:
-        """What a judge's answer counts as; None if it is no label of the people's."""
+        """What a judge's answer counts as; None if it is no label of the people's.
+
+        Of pass and fail a judge may also speak in the usual words, whatever people's are.
+        """
         comparing = self.positive is not None and self.positive.bound is not None
+        if text not in self.vocabulary and _ANSWERS.get(text) in self.labels:
+            return _ANSWERS[text]
+        if self.binary and text not in self.vocabulary and text.lower() in _WORDS:
+            return _WORDS[text.lower()]
         if not comparing and text not in self.vocabulary:
             return None
         try:

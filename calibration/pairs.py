@@ -10,6 +10,7 @@ from calibration.meaning import FAIL, PASS, Gold, Meaning
 from calibration.plain import length_of, overlap_of
 from judges.case import Case
 from judges.errors import InputError
+from judges.printable import printable
 from judges.summary import slices_of
 
 __all__ = ["ABSTAINED", "FAILED", "NUMBER", "Pair", "Pairs", "Question", "join"]
@@ -177,6 +178,8 @@ class _Joined:
                     one.slices,
                 )
             )
+        if asked.subject.field is not None and failed[_NOT_A_LABEL] == len(pairs) > 0:
+            raise _strange(asked, [one.answer for one in self.labelled])
         others = [(_said(asked.meaning, answer, threshold), answer.score, cluster) for answer, cluster in self.others]
         verdicts = [(said == PASS, score, cluster) for said, score, cluster in others if said in asked.meaning.labels]
         return Pairs(
@@ -240,6 +243,20 @@ def _threshold(asked: Question, answers: Sequence[Answer]) -> float | None:
 
 
 _HALF = 0.5
+
+
+def _strange(asked: Question, answers: Sequence[Answer]) -> InputError:
+    """Not one of the answers is a label: people and judge use other words, or the field is another."""
+    found = Counter(each.label or "none" for each in answers).most_common(_SHOWN)
+    named = ", ".join(f"{printable(label, _LABEL_LENGTH)} ({count:,})" for label, count in found)
+    return InputError(
+        f"no answer of `{asked.subject.judge}` is a label of `{asked.labels.field}`: the judge says {named}; people's "
+        f"labels are {asked.labels.found().removeprefix('found: ')}; name the judge's good ones too, as in "
+        "--positive correct,right, or all labels with --scale"
+    )
+
+
+_SHOWN, _LABEL_LENGTH = 5, 40
 
 
 def _said(meaning: Meaning, answer: Answer, threshold: float | None) -> str:

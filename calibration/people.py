@@ -14,6 +14,7 @@ from calibration.meaning import Meaning
 from calibration.pairs import ABSTAINED, Pair, Pairs
 from calibration.statistics.annotators import DAWID_SKENE_WARNING, dawid_skene
 from calibration.statistics.ceiling import HumanCeiling, human_ceiling
+from calibration.statistics.contrasts import RateGap, rate_gap
 from calibration.statistics.intraclass import intraclass_correlation
 from calibration.statistics.raters import (
     UnitRatings,
@@ -31,6 +32,8 @@ __all__ = ["AnnotatorError", "LatentTruth", "People", "people_of"]
 
 _MOST_ANNOTATORS = 50
 _FEWEST_LABELS = 20
+_ARBITER = 0.25
+"""So much more often, by the interval, others differ where somebody was asked who decides between them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,9 @@ class People:
     """Several people on the same cases."""
 
     annotators: tuple[str, ...]
+    arbiters: Mapping[str, RateGap]
+    """Those asked mostly where the others differ: how often these differ on their cases, and on all other cases. With
+    them nobody can be expected to agree, so ceiling and replacement leave them out."""
     cases: int
     """With two labels or more."""
     labels: tuple[str, ...]
@@ -87,6 +93,7 @@ class People:
     def to_record(self) -> dict[str, object]:
         """The figures as JSON-ready values."""
         record = to_record(self)
+        record["arbiters"] = {name: gap.to_record() for name, gap in self.arbiters.items()}
         record["alpha"] = {name: figure.to_record() for name, figure in self.alpha.items()}
         record["icc"] = {name: figure.to_record() for name, figure in self.icc.items()}
         if self.latent is not None:
@@ -120,11 +127,14 @@ def people_of(pairs: Pairs, *, epsilon: float) -> People | None:
     labels = meaning.labels or tuple(sorted({label for row in read for label in row.values()}, key=float))
     counts = unit_ratings_of_counts(_counts(read, labels), labels=labels, clusters=clusters)
     few = len(names) <= _MOST_ANNOTATORS
-    ratings = [[row.get(name) for name in names] for row in read] if few else []
+    arbiters = _arbiters(read, names) if few else {}
+    asked = [name for name in names if name not in arbiters]
+    ratings = [[row.get(name) for name in asked] for row in read] if few else []
     said = [_answer(each, labels) for each in rows]
     answers = any(isinstance(each, str) for each in said)
     return People(
         annotators=tuple(names),
+        arbiters=arbiters,
         cases=sum(len(each.people) > 1 for each in rows),
         labels=labels if meaning.labels else (),
         agreement=pairwise_agreement(counts),
@@ -138,7 +148,7 @@ def people_of(pairs: Pairs, *, epsilon: float) -> People | None:
             if few and answers and meaning.labels
             else None
         ),
-        replacement=_replacement(rows, ratings, said, meaning, names, clusters, epsilon) if few else None,
+        replacement=_replacement(rows, ratings, said, meaning, asked, clusters, epsilon) if few else None,
         latent=_latent(rows, read, labels, len(names)) if meaning.labels and few else None,
     )
 
@@ -154,6 +164,21 @@ def _read(pair: Pair, meaning: Meaning) -> dict[str, str]:
             found[name] = meaning.label(text)
         except ValueError:
             continue
+    return found
+
+
+def _arbiters(read: Sequence[Mapping[str, str]], names: Sequence[str]) -> dict[str, RateGap]:
+    """Who was asked because others differ; at least two of the rest remain."""
+    found: dict[str, RateGap] = {}
+    for name in names:
+        differ: dict[bool, list[bool]] = {True: [], False: []}
+        for row in read:
+            others = [label for other, label in row.items() if other != name]
+            if len(others) > 1:
+                differ[name in row].append(len(set(others)) > 1)
+        gap = rate_gap(np.array(differ[True], dtype=np.bool_), np.array(differ[False], dtype=np.bool_))
+        if gap.gap.ci_low is not None and gap.gap.ci_low > _ARBITER and len(names) - len(found) > 2:
+            found[name] = gap
     return found
 
 

@@ -32,7 +32,7 @@ from judges.similarity import tokenise
 from judges.summary import cluster_of
 from judges.verdict import ClaimVerdict, Failed, Judgement, Verdict
 
-__all__ = ["ASKING", "Batch", "Judgements", "Probing", "prepare", "sampled"]
+__all__ = ["ASKING", "Batch", "Judgements", "Probing", "check_askable", "prepare", "sampled"]
 
 ASKING: tuple[str, ...] = (
     "repeat", "position", "injection", "unsupported", "authority", "padding", "politeness", "format",
@@ -55,6 +55,20 @@ def sampled(cases: Iterable[Case], n: int, seed: int) -> list[Case]:
     """
     drawn = nsmallest(n, ((fingerprint([seed, case.id]), place, case) for place, case in enumerate(cases)))
     return [case for _, _, case in sorted(drawn, key=lambda each: each[1])]
+
+
+def check_askable(assignments: Iterable[Assignment]) -> None:
+    """Refuse to ask a judge again that reads what is stored: it says the same of whatever the answer becomes.
+
+    Raises:
+        InputError: One of the judges does.
+    """
+    for each in assignments:
+        if Part.EXTRA in each.reads:
+            raise InputError(
+                f"the judge `{each.judge}` reads verdicts stored with the cases, so nobody can be asked again; "
+                "what was judged already can still be looked at: leave out what needs new calls"
+            )
 
 
 class Judgements:

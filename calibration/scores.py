@@ -84,6 +84,8 @@ class Scores:
     stretched: bool
     """The judge's 0 to 1 was laid on the declared range, for the differences."""
     beyond: tuple[Beyond, ...]
+    constant: bool
+    """The judge gives every case the same score, although people's numbers differ."""
 
     def to_record(self) -> dict[str, object]:
         """The figures as JSON-ready values."""
@@ -126,6 +128,7 @@ def scores_of(pairs: Pairs) -> Scores | None:
         differences,
         laid is not None,
         tuple(each for each in beyond if each is not None),
+        bool(np.ptp(judge) == 0 < np.ptp(human)),
     )
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from calibration.answers import Answer, Answers, Subject, answers_in_file, stored_subjects
 from calibration.meaning import Positive
+from judges.backends.stored import BAD_WORDS, GOOD_WORDS, STORED
 from judges.criteria import CRITERIA
 from judges.criterion import Criterion
 from judges.engine.plan import Assignment
@@ -14,11 +15,7 @@ from judges.fingerprint import fingerprint
 
 __all__ = ["STORED", "StoredJudge", "stored_judge"]
 
-STORED = "stored:"
-"""What its name begins with."""
-
 _HALF = 0.5
-_GOOD, _BAD = ("pass", "correct", "yes", "true"), ("fail", "incorrect", "no", "false")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +123,7 @@ class _Words:
         if answer.score is not None or label is None:
             return answer
         if self.rule is None or self.rule.bound is not None:
-            score = 1.0 if label.lower() in _GOOD else 0.0 if label.lower() in _BAD else None
+            score = 1.0 if label.lower() in GOOD_WORDS else 0.0 if label.lower() in BAD_WORDS else None
         elif self.rule(label):
             score = 1.0
         else:

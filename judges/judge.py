@@ -19,6 +19,7 @@ class Judge(Protocol):
         workers: int                            judgements it can have under way at a time, unless the user says
         fingerprint_for(criterion) -> str       in place of `fingerprint`, where that depends on the criterion
         describe(criterion) -> Mapping          what that fingerprint is made of, by name: for telling what differs
+        reads: tuple[Part, ...]                 parts of a case it reads beside the criterion's: in each judgement's key
         threshold_is_fitted: bool               of a dataclass: set where labels have fitted its thresholds
         requests(case, criterion) -> list       the requests a judgement begins with, for planning its cost
         async aclose()                          lets go of connections, after an evaluation; it still serves the next

@@ -4,17 +4,18 @@
     faithfulness.strict        share of answers in which every claim passes; likewise `.lowest` and `.claims`
     faithfulness.failed        how many judgements failed; likewise `.abstained`, and `.pending` for those not made yet
     failed abstained pending   the same of all criteria together
-    recall@4 nDCG@10 RR        means over the cases, which carry `retrieved` and `relevant`
+    recall@4 nDCG@10 RR        means over the cases, which carry `retrieved` (or else `contexts`) and `relevant`
     answered_unanswerable      cases that can't be answered, and were: nothing is `relevant`, or `answerable` is false
     refused_answerable         cases that can be answered, and were not
 
+Of a case that was asked several times, the share of its answers counts: three answers to a question are no three cases.
 An answer is refused where it claims nothing ("I don't know."), or says what the application has declared a refusal.
 
 A criterion goes before anything else of its name.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Literal, TypeAlias, cast, get_args
@@ -29,15 +30,24 @@ from judges.engine.plan import Assignment, key_of
 from judges.engine.run import Run
 from judges.errors import InputError
 from judges.figures import Figure, undefined
-from judges.fingerprint import fingerprint
+from judges.fingerprint import Json, fingerprint
 from judges.intervals import mean
 from judges.phrases import bare
 from judges.printable import printable
 from judges.retrieval.arrays import Places, measure_places, place_rankings
 from judges.retrieval.labels import Label, check_versions, labels_of, relevant_ids, resolve
 from judges.retrieval.metrics import Metric
-from judges.retrieval.ranking import Ranking, known_passages, ranking_of
-from judges.summary import Cluster, SummaryRow, cluster_of, summarise_run
+from judges.retrieval.ranking import Ranking, known_passages, ranking_of, ranking_of_contexts
+from judges.summary import (
+    Answerable,
+    Cluster,
+    SummaryRow,
+    answerable_by_fields,
+    asked_id,
+    check_fields,
+    cluster_of,
+    summarise_run,
+)
 from judges.verdict import Verdict
 
 __all__ = ["CaseValue", "Measure", "Measures"]
@@ -59,6 +69,12 @@ class Measure:
     """Whether it counts what is there, and so says nothing of other cases."""
     missing: float = 0.0
     """Share of the judgements it rests on that failed or are not made yet."""
+    answers: int | None = None
+    """Of a count of cases, some of which were asked several times: how many answers there are."""
+    stood_in: int = 0
+    """Of a metric of retrieval: answers whose passages stand in for `retrieved`."""
+    given: int = 0
+    """Likewise: answers left out, since the right passages were given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +98,25 @@ class _Part:
 class Measures:
     """The figures of one run. What is asked for first is read first, and then kept."""
 
-    def __init__(self, run: Run, *, cluster: str | None = None, refusals: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        run: Run,
+        *,
+        cluster: str | None = None,
+        refusals: Sequence[str] = (),
+        answerable: Answerable | None = None,
+    ) -> None:
         """Read the judgements.
 
         Args:
             run: The run.
             cluster: Field that groups cases, for the intervals; by default each case is a group, with its repeats.
             refusals: What an answer says that refuses to answer; case and accents don't count.
+            answerable: By field and value of it whether a case that has it can be answered; it goes before
+                `answerable` and `relevant` of the case.
 
         Raises:
-            InputError: The folder is not a run.
+            InputError: The folder is not a run, or no case has a value that `answerable` names.
             LedgerError: A file of the run can't be read.
         """
         self.run = run
@@ -99,6 +124,8 @@ class Measures:
         self.rows = summarise_run(run, self.manifest, cluster=cluster)
         self._cluster = cluster
         self._refusals = [text for text in map(bare, refusals) if text]
+        self._told: Answerable = answerable or {}
+        check_fields(self._told, self.cases.values() if self._told else (), str(run.path))
         self._parts: dict[str, _Part] = {}
         self._ambiguous: dict[str, list[str]] = {}
         for row in self.rows:
@@ -150,8 +177,8 @@ class Measures:
             total = sum(_count(row, name) for row in self.rows)
             return Measure(_counted(total, sum(row.asked for row in self.rows)), is_count=True)
         if name in _REFUSALS:
-            return Measure(self._refused(name), is_count=True)
-        return Measure(self._retrieval(self._metric(name)))
+            return self._refused(name)
+        return self._retrieval(self._metric(name))
 
     def by_case(self, name: str) -> dict[str, CaseValue]:
         """What each case adds to the mean of that name; cases that add nothing are left out.
@@ -213,74 +240,162 @@ class Measures:
                 "such as recall@4"
             ) from None
 
-    def _retrieval(self, metric: Metric) -> Figure:
+    def _retrieval(self, metric: Metric) -> Measure:
         values = self._retrieval_by_case(metric)
-        dropped = len(self.cases) - len(values)
+        found = self._retrieved
+        dropped = len(self._asked(self.cases) - self._asked(values))
         if not values:
-            return undefined("no_relevant", n_dropped=dropped)
-        groups = {name: at for at, name in enumerate(dict.fromkeys(self.clusters[each] for each in values))}
-        numbers = np.array([each.value for each in values.values()])
-        return mean(numbers, np.array([groups[self.clusters[each]] for each in values]), n_dropped=dropped)
+            figure = undefined("no_relevant", n_dropped=dropped)
+        else:
+            groups = {name: at for at, name in enumerate(dict.fromkeys(self.clusters[each] for each in values))}
+            numbers = np.array([each.value for each in values.values()])
+            figure = mean(numbers, np.array([groups[self.clusters[each]] for each in values]), n_dropped=dropped)
+        return Measure(figure, stood_in=len(found.stood_in), given=len(found.given))
+
+    def _asked(self, names: Iterable[str]) -> set[str]:
+        """The cases that were asked, each once."""
+        return {asked_id(self.cases[each]) for each in names}
 
     def _retrieval_by_case(self, metric: Metric) -> dict[str, CaseValue]:
         places = self._places
         measured = measure_places([metric], places)
         numbers: list[float] = measured.values[metric].tolist()
         return {
-            name: CaseValue(value, self._retrieved[name])
+            name: CaseValue(value, self._retrieved.contents[name])
             for name, value, defined in zip(places.queries, numbers, measured.defined(metric).tolist(), strict=True)
             if defined
         }
 
     @cached_property
-    def _retrieved(self) -> dict[str, str]:
-        """A hash of what was retrieved and of what is relevant, of the cases that carry both."""
-        return {
-            name: fingerprint([case.extra["retrieved"], case.extra["relevant"]])
-            for name, case in self.cases.items()
-            if case.extra.get("retrieved") is not None and case.extra.get("relevant") is not None
-        }
+    def _retrieved(self) -> "_Retrieved":
+        """What was retrieved and what is relevant, of the cases of which both are known.
+
+        Where a case has no `retrieved`, its passages stand in; but not right ones that it was given.
+        """
+        found = _Retrieved()
+        blank: list[str] = []
+        for name, case in self.cases.items():
+            where = self._where(case)
+            labels = self._relevant(case, where)
+            if labels is None:
+                continue
+            if case.extra.get("retrieved") is not None:
+                retrieved = case.extra["retrieved"]
+                found.add(name, labels, ranking_of(retrieved, where), retrieved)
+            elif case.find("pipeline.gold_passages") is True:
+                found.given.append(name)
+            elif not case.contexts:
+                blank.append(name)
+            elif (items := _items(case)) is not None:
+                found.add(name, labels, ranking_of_contexts(items, where), items)
+                found.stood_in.append(name)
+        if found.stood_in:  # a case without a passage, among others with theirs, is one that nothing was found for
+            for name in blank:
+                found.add(name, self._relevant(self.cases[name], "") or (), Ranking(), [])
+            found.stood_in += blank
+        return found
 
     @cached_property
     def _places(self) -> Places:
         """Where the relevant documents of each case stand."""
-        labels: dict[str, list[Label]] = {}
-        rankings: dict[str, Ranking] = {}
-        for name in self._retrieved:
-            case = self.cases[name]
-            labels[name] = labels_of(case.extra["relevant"], self._where(case))
-            rankings[name] = ranking_of(case.extra["retrieved"], self._where(case))
-        if not labels:
-            raise InputError(
-                f"{self.run.path}: no case has both `retrieved` and `relevant`, which metrics of retrieval need"
+        found = self._retrieved
+        if not found.labels:
+            why = (
+                "its cases were given the right passages, so there is no retrieval to measure"
+                if found.given
+                else "no case has both `retrieved` (or `contexts`, each with an id) and `relevant`, which metrics of "
+                "retrieval need"
             )
-        check_versions(relevant_ids(labels), (each for ranking in rankings.values() for each in ranking.documents))
-        return place_rankings(resolve(labels, known_passages(rankings.values())).qrels, rankings)
+            raise InputError(f"{self.run.path}: {why}")
+        rankings = found.rankings
+        check_versions(
+            relevant_ids(found.labels), (each for ranking in rankings.values() for each in ranking.documents)
+        )
+        return place_rankings(resolve(found.labels, known_passages(rankings.values())).qrels, rankings)
+
+    def _relevant(self, case: Case, where: str) -> Sequence[Label] | None:
+        """The labels of a case; None where nobody says what is relevant."""
+        relevant = case.extra.get("relevant")
+        return None if relevant is None else labels_of(relevant, where)
 
     def _where(self, case: Case) -> str:
         return f"{self.run.path}: case `{printable(case.id, 40)}`"
 
     # Refusals
 
-    def _refused(self, name: _Refusal) -> Figure:
-        """How many of the cases that can't be answered were, or that can be were not."""
+    def _refused(self, name: _Refusal) -> Measure:
+        """How many of the cases that can't be answered were, or that can be were not.
+
+        Of a case that was asked several times, the share of its answers counts.
+        """
         known = dict(self._answerable())
         if not known:
             raise InputError(
                 f"{self.run.path}: `{name}` needs cases that say whether they can be answered: `relevant`, a list that "
-                "is empty where nothing is, or `answerable`, true or false"
+                "is empty where nothing is, or `answerable`, true or false; or a field of yours: --unanswerable "
+                "FIELD=VALUE"
             )
         wanted = name == "refused_answerable"
-        chosen = [self.cases[each] for each, answerable in known.items() if answerable is wanted]
-        answered = sum(refusal_of(case.answer or "", case.lang, self._refusals) is None for case in chosen)
-        return _counted(len(chosen) - answered if wanted else answered, len(chosen))
+        met: dict[str, list[bool]] = {}
+        for each, can in known.items():
+            if can is wanted:
+                case = self.cases[each]
+                refused = refusal_of(case.answer or "", case.lang, self._refusals) is not None
+                met.setdefault(asked_id(case), []).append(refused is wanted)
+        count = round(sum(sum(each) / len(each) for each in met.values()), 9)  # 9 times 1/9 is 1
+        answers = sum(map(len, met.values()))
+        return Measure(Figure(count, n=len(met)), is_count=True, answers=answers if answers > len(met) else None)
 
     def _answerable(self) -> Iterator[tuple[str, bool]]:
-        """The cases that say whether they can be answered, by id."""
+        """The cases of which it is said whether they can be answered, by id."""
         for case in self.cases.values():
-            told = answerable(case)
+            told = self._can_be_answered(case)
             if told is not None:
                 yield case.id, told
+
+    def _can_be_answered(self, case: Case) -> bool | None:
+        if said := answerable_by_fields(case, self._told):
+            if len(set(said.values())) > 1:
+                raise InputError(
+                    f"{self._where(case)}: {' and '.join(said)}: one says that it can be answered, one that it can not"
+                )
+            return next(iter(said.values()))
+        return answerable(case)
+
+
+@dataclass(slots=True)
+class _Retrieved:
+    """What was retrieved and what is relevant, by case."""
+
+    labels: dict[str, Sequence[Label]] = field(default_factory=dict[str, Sequence[Label]])
+    rankings: dict[str, Ranking] = field(default_factory=dict[str, Ranking])
+    contents: dict[str, str] = field(default_factory=dict[str, str])
+    """A hash of both."""
+    stood_in: list[str] = field(default_factory=list[str])
+    """Cases whose passages stand in for `retrieved`."""
+    given: list[str] = field(default_factory=list[str])
+    """Cases left out, since the right passages were given."""
+
+    def add(self, name: str, labels: Sequence[Label], ranking: Ranking, record: Json) -> None:
+        self.labels[name] = labels
+        self.rankings[name] = ranking
+        said: Json = [[str(each.target), each.grade, each.group, each.text_hash] for each in labels]
+        self.contents[name] = fingerprint([record, said])
+
+
+def _items(case: Case) -> list[dict[str, Json]] | None:
+    """The passages of a case as records of a ranking; None where one has neither an id nor a span."""
+    kept = case.extra.get("contexts")
+    spans = cast("Sequence[object]", kept) if isinstance(kept, list | tuple) else ()
+    items: list[dict[str, Json]] = []
+    for place, context in enumerate(case.contexts):
+        span = spans[place] if len(spans) == len(case.contexts) else None
+        item = dict(cast("Mapping[str, Json]", span)) if isinstance(span, Mapping) else {}
+        item |= {name: value for name, value in (("id", context.doc_id), ("rank", context.rank)) if value is not None}
+        if item.get("id") is None and item.get("start") is None:
+            return None
+        items.append(item)
+    return items
 
 
 def _of_row(found: _Part) -> Measure:

@@ -93,7 +93,7 @@ def resolve(group: str, name: str) -> object:
     near = get_close_matches(name, names, n=1)
     guess = f"did you mean `{near[0]}`? " if near else ""
     if group == "judges.judges":
-        names += [f"{service}:MODEL" for service in SERVICES]
+        names += [*(f"{service}:MODEL" for service in SERVICES), "stored:FIELD"]
     known = f"known: {', '.join(names)}; " if names else ""
     raise InputError(f"no {kind} is called `{name}`; {guess}{known}your own: package.module:object")
 

@@ -12,13 +12,28 @@ import orjson
 
 from judges.case import Case
 from judges.engine.run import Manifest, Run
+from judges.errors import InputError
 from judges.fields import MISSING
 from judges.figures import Figure, undefined
 from judges.intervals import mean, proportion
+from judges.printable import printable
 from judges.usage import NOTHING_USED, Usage
 from judges.verdict import Abstained, Failed, Judgement, Verdict
 
-__all__ = ["NO_SLICE", "REPEAT_OF", "Cluster", "SummaryRow", "cluster_of", "slices_of", "summarise", "summarise_run"]
+__all__ = [
+    "NO_SLICE",
+    "REPEAT_OF",
+    "Answerable",
+    "Cluster",
+    "SummaryRow",
+    "answerable_by_fields",
+    "asked_id",
+    "check_fields",
+    "cluster_of",
+    "slices_of",
+    "summarise",
+    "summarise_run",
+]
 
 REPEAT_OF = "repeat_of"
 """Field of a case that was asked several times: the id of the case it is."""
@@ -26,6 +41,8 @@ NO_SLICE = "(none)"
 """The slice of cases that lack the field."""
 Cluster: TypeAlias = tuple[str, str]
 """What a case is grouped by: field and value."""
+Answerable: TypeAlias = Mapping[tuple[str, str], bool]
+"""By field and value of it whether a case that has it can be answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +208,9 @@ def summarise_run(
         LedgerError: A file of the run can't be read.
     """
     tallies: dict[tuple[str | None, int], _Tally] = {}
+    if by is None:  # a criterion without a single case has its row, too
+        for place, each in enumerate(manifest.assignments):
+            tallies[None, place] = _Tally(each.threshold if threshold is None else threshold)
     clusters: dict[Cluster, int] = {}
     order = {(a.criterion.name, a.judge): place for place, a in enumerate(manifest.assignments)}
     for row in run.rows(manifest):
@@ -211,11 +231,37 @@ def summarise_run(
 def cluster_of(case: Case, path: str | None) -> Cluster:
     """The group of a case: the value of a field. A case that lacks it is a group of its own.
 
-    Where no field is named, the answers to a case that was asked several times are a group: they are no more cases.
+    The answers to a case that was asked several times are always one group: they are no more cases.
     """
-    path = REPEAT_OF if path is None else path
-    value = case.find(path)
-    return (path, str(value)) if isinstance(value, str | int | float) else ("id", case.id)
+    value = MISSING if path is None else case.find(path)
+    return (str(path), str(value)) if isinstance(value, str | int | float) else ("id", asked_id(case))
+
+
+def asked_id(case: Case) -> str:
+    """The id of the case that was asked: where it was asked several times, each answer has an id of its own."""
+    value = case.extra.get(REPEAT_OF)
+    return str(value) if isinstance(value, str | int) else case.id
+
+
+def answerable_by_fields(case: Case, told: Answerable) -> dict[str, bool]:
+    """What the fields of a case say of whether it can be answered, each as in `meta.kind is none`."""
+    return {
+        f"{path} is {printable(value, 40)}": can
+        for (path, value), can in told.items()
+        if value in slices_of(case, path)
+    }
+
+
+def check_fields(told: Answerable, cases: Iterable[Case], source: str) -> None:
+    """Hold what is said of fields against the cases.
+
+    Raises:
+        InputError: No case has such a value.
+    """
+    cases = list(cases)
+    for path, value in told:
+        if not any(value in slices_of(case, path) for case in cases):
+            raise InputError(f"{source}: no case has {printable(path, 60)} `{printable(value, 40)}`")
 
 
 def slices_of(case: Case, path: str) -> list[str]:

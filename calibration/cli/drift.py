@@ -69,12 +69,13 @@ def check_drift(
         typer.Exit: With 1 where a change is shown.
     """
     from calibration.drift import drift_of
-    from calibration.probing import Batch, Judgements
+    from calibration.probing import Batch, Judgements, check_askable
     from judges.config import Connections
     from judges.engine.plan import assign
     from judges.engine.run import Run
     from judges.settings import read_settings
 
+    check_askable(assignments)
     home = Run(folder)
     manifest = home.manifest()
     connections = Connections(read_settings(None), mode="refresh", max_cost=max_cost)

@@ -115,7 +115,8 @@ def _verdict(audit: Audit) -> str:
     own = [each for each in failed or short if "_over_" not in each.requirement.name]
     names = [_BASELINES[each.requirement.name.partition("_over_")[2]] for each in failed or short if each not in own]
     if failed and own:
-        return f"don't rely on this judge: {own[0].reason}"
+        why = f"it doesn't agree with people {beyond}" if " meets it" in own[0].reason else own[0].reason
+        return f"don't rely on this judge: {why}"
     if failed:
         return f"don't rely on this judge: it agrees with people less than this does: {', '.join(names)}"
     if own:
@@ -166,8 +167,18 @@ def _agreement(audit: Audit) -> Section:
     )
     columns = [f"abstentions {view.abstentions}" if len(audit.views) > 1 else "judge" for view in audit.views]
     rows = [_rows(view) for view in audit.views]
-    figures = Table.of(["", *columns], [[name, *(shown(each[name]) for each in rows)] for name in rows[0]])
+    cell = shown if audit.pairs.question.meaning.binary else _of_class
+    figures = Table.of(["", *columns], [[name, *(cell(each[name]) for each in rows)] for name in rows[0]])
     return Section("Agreement with people", (matrix, figures))
+
+
+def _of_class(figure: Figure) -> str:
+    """As `shown`; the positive label is here any of several."""
+    words = {
+        "no_positive_gold": "none: people say it of no case",
+        "no_positive_pred": "none: the judge says it of no case",
+    }
+    return words.get(figure.reason or "") or shown(figure) if figure.value is None else shown(figure)
 
 
 def _rows(view: View) -> dict[str, Figure]:
@@ -286,6 +297,11 @@ def _people(people: People) -> Section:
         ),
         Table.of(["people among themselves", ""], rows),
     ]
+    for name, gap in people.arbiters.items():
+        blocks.append(
+            f"{printable(name, _LABEL_LENGTH)} was asked where others differ (on {_percent(gap.first)} of those cases, "
+            f"elsewhere on {_percent(gap.second)}), so what follows is about the others"
+        )
     ceiling = people.ceiling
     if ceiling is not None:
         blocks.append(
@@ -306,6 +322,10 @@ def _people(people: People) -> Section:
             f"{counted(len(latent.differs), 'case')}"
         )
     return Section("People among themselves", tuple(blocks))
+
+
+def _percent(figure: Figure) -> str:
+    return "none" if figure.value is None else f"{figure.value:.0%}"
 
 
 def _replacement(people: People) -> list[str]:
@@ -400,22 +420,23 @@ def _suggestion(found: SuggestedThreshold | None) -> list[str]:
 
 def _rate(rate: CorrectedRate, audit: Audit) -> Section:
     rows = [
-        [f"the judge alone, {rate.naive.n:,} cases", shown(rate.naive)],
-        [f"people, {rate.people.n:,} labelled cases", shown(rate.people)],
+        [f"the judge alone, {counted(rate.naive.n, 'case')}", shown(rate.naive)],
+        [f"people, {counted(rate.people.n, 'labelled case')}", shown(rate.people)],
     ]
     if rate.corrected is not None and not (rate.chosen == "unknown" and not audit.pairs.unlabelled):
         condition = "" if rate.supported else ", if labels were random"
         method = rate.corrected.estimator.replace("_", "-")
         rows.append([f"corrected by the labels ({method}){condition}", shown(rate.corrected.estimate)])
     table = Table.of(["pass rate", ""], rows)
-    support = _support(rate, all_labelled=not audit.pairs.unlabelled)
+    support = _support(rate, all_labelled=not audit.pairs.unlabelled, all_judged=rate.naive.n == audit.pairs.cases)
     return Section("Pass rate", (table,) if support is None else (table, support))
 
 
-def _support(rate: CorrectedRate, *, all_labelled: bool) -> str | None:
+def _support(rate: CorrectedRate, *, all_labelled: bool, all_judged: bool) -> str | None:
     match rate.chosen:
         case "unknown" if all_labelled:
-            return "every case is labelled, so people's rate is the rate of these cases"
+            every = "every case" if all_judged else "every case with a verdict"
+            return f"{every} is labelled, so people's rate is the rate of these cases"
         case "unknown":
             return "how the labelled cases were chosen decides what holds for the whole run: say it with --chosen"
         case "by-verdict":
@@ -536,4 +557,7 @@ def _notes(audit: Audit) -> list[str]:
     for name, counts in (("abstained", pairs.abstained), ("failed", pairs.failed)):
         if counts:
             notes.append(f"{name}: {', '.join(f'{reason} {count:,}' for reason, count in counts.items())}")
+    if pairs.failed and audit.views:
+        share = shown(audit.views[0].invalid)
+        notes.append(f"what failed counts as disagreement; its share of the judgements that don't abstain: {share}")
     return notes

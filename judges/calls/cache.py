@@ -1,5 +1,6 @@
 """Replies that were paid for, in one SQLite file that all runs and processes of a user share. The home of sqlite3."""
 
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
@@ -91,7 +92,12 @@ class Cache:
     """
 
     def __init__(
-        self, path: Path | None, *, clock: Callable[[], float] = time.time, busy_seconds: float = 10.0
+        self,
+        path: Path | None,
+        *,
+        clock: Callable[[], float] = time.time,
+        busy_seconds: float = 10.0,
+        only_read: bool = False,
     ) -> None:
         """Open or create a cache.
 
@@ -99,6 +105,7 @@ class Cache:
             path: The file; None for one in memory, gone with the process.
             clock: Tells the time of day, in seconds since 1970.
             busy_seconds: How long to wait for another process that is writing.
+            only_read: Whether a file that is there is to be read and never written: see `to_read`.
 
         Raises:
             CacheError: The file can't be opened, is damaged, or isn't ours.
@@ -113,25 +120,45 @@ class Cache:
             raise CacheError(f"{self._where}: is a folder, and the cache is a file; give another path")
         with self._explained():
             self._connection = sqlite3.connect(
-                ":memory:" if path is None else path,
+                ":memory:" if path is None else _read_only(path) if only_read else path,
+                uri=only_read,
                 timeout=busy_seconds,
                 isolation_level=None,
                 check_same_thread=False,
             )
         try:
             with self._explained():
-                self._prepare()
+                self._prepare(only_read=only_read)
         except BaseException:
             self._connection.close()
             raise
 
-    def _prepare(self) -> None:
+    @classmethod
+    def to_read(cls, path: Path) -> Self:
+        """Open a cache to which no reply is added, wherever it is: nothing is made where there is none yet.
+
+        Raises:
+            CacheError: The file can't be read, is damaged, or isn't ours.
+        """
+        try:
+            is_there = path.exists()
+        except OSError as error:
+            raise CacheError(
+                f"{printable(str(path), 300)}: can't be read: {error.strerror}; give another path"
+            ) from error
+        if not is_there:
+            return cls(None)
+        return cls(path, only_read=not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)))
+
+    def _prepare(self, *, only_read: bool) -> None:
         """Make sure that the file is ours, and as we know it."""
         run = self._connection.execute
         has_tables = self._pragma("schema_version")
         if self._pragma("application_id") != _APPLICATION:  # read after the other: both are written at once
             if has_tables:
                 raise CacheError(f"{self._where}: is a database of another program; give another path")
+            if only_read:
+                raise CacheError(f"{self._where}: holds no cache yet, and can't be written; give another path")
             run("PRAGMA auto_vacuum = INCREMENTAL")
             run("PRAGMA journal_mode = WAL")
             run("BEGIN IMMEDIATE")
@@ -144,6 +171,8 @@ class Cache:
         if self._pragma("user_version") > _VERSION:
             raise CacheError(f"{self._where}: was written by a newer version of Judges; use that, or give another path")
         run("PRAGMA synchronous = NORMAL")
+        if not only_read:  # better known now than when the first reply has been paid for
+            run("UPDATE replies SET hits = hits WHERE FALSE")  # BEGIN IMMEDIATE is no test: it then begins to read
         run("SELECT count(*) FROM (SELECT 1 FROM replies LIMIT 1)")
 
     def _pragma(self, name: str) -> int:
@@ -375,6 +404,19 @@ class Cache:
         code = getattr(error, "sqlite_errorcode", None)
         said = _SAID.get(code & 0xFF if isinstance(code, int) else -1, f"{error}; give another path")
         raise CacheError(f"{self._where}: {said}") from error
+
+
+def _read_only(path: Path) -> str:
+    """How SQLite is told to read a file only.
+
+    A log that stands beside it is read too. Without one the file is whole, and SQLite must be told that nobody will
+    change it: else it wants to make a log, in a folder that can't be written.
+
+    Source:
+        SQLite, Write-Ahead Logging, "Read-Only Databases".
+    """
+    has_log = path.with_name(f"{path.name}-wal").exists()
+    return f"{path.absolute().as_uri()}?{'mode=ro' if has_log else 'immutable=1'}"
 
 
 _SAID = {

@@ -36,7 +36,7 @@ def _size(
     if context.invoked_subcommand is not None:
         context.obj = folder
         return
-    with _opened(folder) as cache:
+    with _opened(folder, only_read=True) as cache:
         if cache is None:
             if json:
                 write_json({"path": str(_path(folder)), "replies": 0, "bytes": 0, "hits": 0, "models": {}})
@@ -90,7 +90,7 @@ def prune(
 @cache_app.command()
 def export(context: typer.Context, folder: _Folder = None) -> None:
     """Print every reply as a line of JSON, oldest first."""
-    with _opened(folder or context.obj) as cache:
+    with _opened(folder or context.obj, only_read=True) as cache:
         if cache is not None:
             for record in cache.export():
                 data(json_line(record))
@@ -122,7 +122,7 @@ def _path(folder: Path | None) -> Path:
 
 
 @contextmanager
-def _opened(folder: Path | None) -> "Generator[Cache | None]":
+def _opened(folder: Path | None, *, only_read: bool = False) -> "Generator[Cache | None]":
     """The cache; None, with a word about it, if there is none yet."""
     from judges.calls.cache import Cache
 
@@ -131,7 +131,7 @@ def _opened(folder: Path | None) -> "Generator[Cache | None]":
         note(f"there is no cache at {path}: it is made by the first run that asks a hosted model")
         yield None
         return
-    with Cache(path) as cache:
+    with Cache.to_read(path) if only_read else Cache(path) as cache:
         yield cache
 
 

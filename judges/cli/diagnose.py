@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from judges.cli.options import told_by_fields
 from judges.cli.output import Column, counted, data, figure, number, prose, table, write_json
 from judges.errors import InputError
 from judges.printable import printable
@@ -103,7 +104,7 @@ def diagnose(
         span_share=span_share,
         judge=judge,
         refusals=refusal or (),
-        answerable=_answerable(answerable or (), unanswerable or ()),
+        answerable=told_by_fields(answerable or (), unanswerable or ()),
         by=by or (),
         cluster=cluster,
     )
@@ -121,18 +122,6 @@ def _labels(source: str) -> "Labels":
 
     read = read_qrels(source)
     return read if isinstance(read, dict) else labels_from(read)
-
-
-def _answerable(can: Sequence[str], can_not: Sequence[str]) -> "dict[tuple[str, str], bool]":
-    found: dict[tuple[str, str], bool] = {}
-    for option, texts, told in (("--answerable", can, True), ("--unanswerable", can_not, False)):
-        for text in texts:
-            path, sign, value = (part.strip() for part in text.partition("="))
-            if not (path and sign and value):
-                raise InputError(f"{option} `{printable(text, 60)}`: write it as FIELD=VALUE, as in meta.answerable=no")
-            if found.setdefault((path, value), told) is not told:
-                raise InputError(f"`{printable(text, 60)}` can't be both --answerable and --unanswerable; keep one")
-    return found
 
 
 def _passages(source: str) -> "Index":

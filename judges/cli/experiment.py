@@ -14,6 +14,7 @@ from judges.cli.output import (
     Column,
     Exit,
     TerminalProgress,
+    count_of,
     counted,
     data,
     exit_code,
@@ -337,7 +338,7 @@ def _cell(name: str, value: "Figure") -> str:
         return "–" if value.reason == "no_data" else f"– ({value.reason})"
     match name:
         case "answered_unanswerable" | "refused_answerable":
-            return f"{value.value:,.0f} of {value.n:,}"
+            return count_of(value)
         case "cost":
             return money(value.value)
         case "length":

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from judges.cli.output import Column, Exit, counted, data, figure, note, number, prose, table, write_json
+from judges.cli.options import told_by_fields
+from judges.cli.output import Column, Exit, count_of, counted, data, figure, note, number, prose, table, write_json
 from judges.errors import InputError
 from judges.gate import GateResult, Requirement, Status, status_of
 from judges.printable import printable
 
 if TYPE_CHECKING:
     from judges.baseline import Drop
-    from judges.measures import Measures
+    from judges.measures import Measure, Measures
     from judges.settings import GateSettings
 
 __all__ = ["gate"]
@@ -66,6 +67,18 @@ def gate(
             help="What an answer says that declines: 'The help pages do not say'. May be given several times."
         ),
     ] = None,
+    answerable: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="FIELD=VALUE: a case that has it can be answered, whatever its `relevant`. May be given several times."
+        ),
+    ] = None,
+    unanswerable: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="FIELD=VALUE: a case that has it can't: 'meta.kind=out of scope'. May be given several times."
+        ),
+    ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="End with 1 also where something is undecided.")] = False,
     junit: Annotated[Path | None, typer.Option(help="Write a report in JUnit XML to this file.")] = None,
     config: Annotated[
@@ -82,13 +95,14 @@ def gate(
     asked = _asked(settings, require or [], forbid or [], against, max_drop or [], max_failures)
     cluster = cluster if cluster is not None else settings.cluster
     strict = strict or settings.strict
-    measures = Measures(Run(run), cluster=cluster, refusals=refusal or settings.refusal)
+    told = told_by_fields(answerable or (), unanswerable or ())
+    measures = Measures(Run(run), cluster=cluster, refusals=refusal or settings.refusal, answerable=told)
     wanted = on_set if on_set is not None else settings.on_set
     is_on_set = wanted if wanted is not None else measures.is_of_a_tier
     checks = [_check(measures, each, asked.max_failures, on_set=is_on_set) for each in asked.requirements]
     gone: list[str] = []
     if asked.against is not None:
-        baseline = Measures(Run(asked.against), cluster=cluster)
+        baseline = Measures(Run(asked.against), cluster=cluster, refusals=refusal or settings.refusal, answerable=told)
         fallen, gone = _held_against(baseline, measures, asked, on_set=is_on_set)
         checks += fallen
     results = [each.result for each in checks]
@@ -194,18 +208,25 @@ class _Check:
     """A requirement held against its figure."""
 
     result: GateResult
-    is_count: bool = False
+    measure: "Measure | None" = None
+    """Where the figure is one of this run, and not a drop."""
     drop: "Drop | None" = None
+
+    @property
+    def is_count(self) -> bool:
+        return self.measure is not None and self.measure.is_count
 
     def to_record(self) -> dict[str, Any]:
         record = self.result.to_record()
+        if self.measure is not None and self.measure.stood_in:
+            record["passages_stand_in"] = self.measure.stood_in
         return record if self.drop is None else {**record, "drop": self.drop.to_record()}
 
 
 def _check(measures: "Measures", requirement: Requirement, most: float, *, on_set: bool) -> _Check:
     found = measures.find(requirement.name)
     result = requirement.check(found.figure, basis="this set" if on_set or found.is_count else "interval")
-    return _Check(result.unless_failed(found.missing, most), found.is_count)
+    return _Check(result.unless_failed(found.missing, most), found)
 
 
 def _held_against(
@@ -259,7 +280,7 @@ def _show(
 def _value(check: _Check) -> str:
     result = check.result
     if check.is_count and result.figure.value is not None:
-        return f"{result.figure.value:,.0f} of {result.figure.n:,}"
+        return count_of(result.figure)
     if result.basis == "this set" and result.figure.value is not None:
         return number(result.figure.value, _DIGITS)
     return figure(result.figure, _DIGITS)
@@ -299,9 +320,16 @@ def _notes(checks: Sequence[_Check], gone: Sequence[str], *, chosen: bool, on_se
     for each in checks:
         if each.drop is not None:
             yield from _drop_notes(each.drop)
-        elif each.result.figure.n_dropped:
-            left = counted(each.result.figure.n_dropped, "case")
-            yield f"{each.result.requirement.name}: {left} without a value left out"
+            continue
+        name, measure = each.result.requirement.name, each.measure
+        if each.result.figure.n_dropped:
+            yield f"{name}: {counted(each.result.figure.n_dropped, 'case')} without a value left out"
+        if measure is not None and measure.stood_in:
+            yield f"{name}: the passages of {counted(measure.stood_in, 'answer')} stand in for `retrieved`"
+        if measure is not None and measure.given:
+            yield f"{name}: {counted(measure.given, 'answer')} left out, which were given the right passages"
+        if measure is not None and measure.answers is not None:
+            yield f"{name}: of a case asked several times the share of its answers counts ({measure.answers:,} answers)"
     if gone:
         yield f"only in the baseline, or judged otherwise there: {', '.join(gone)}"
 

@@ -1,6 +1,6 @@
 """The options of `judges run` and `judges plan`: the same for both, so that a plan is of the very run that follows."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from enum import StrEnum
 from inspect import Parameter, Signature
@@ -11,8 +11,9 @@ import typer
 
 from judges.datasets.tiers import Tier
 from judges.errors import InputError
+from judges.printable import printable
 
-__all__ = ["ClaimsBy", "LongInputs", "RunOptions", "command", "command_with", "option_of"]
+__all__ = ["ClaimsBy", "LongInputs", "RunOptions", "command", "command_with", "option_of", "told_by_fields"]
 
 
 class ClaimsBy(StrEnum):
@@ -57,8 +58,8 @@ class RunOptions:
         typer.Option(
             "--judge",
             "-j",
-            help="Who is asked: overlap, openai:MODEL, anthropic:MODEL, embedding:MODEL, a name of judges.toml, "
-            "or package.module:object. Plain checks need none.",
+            help="Who is asked: overlap, openai:MODEL, anthropic:MODEL, embedding:MODEL, stored:FIELD (verdicts "
+            "that the cases hold), a name of judges.toml, or package.module:object. Plain checks need none.",
         ),
     ] = field(default_factory=list[str])
     out: Annotated[Path | None, typer.Option(help="Folder of the run. By default named after the arguments.")] = None
@@ -202,6 +203,23 @@ _SPELT = {
 def option_of(way: str) -> str:
     """The option that gives a way to ask: of `samples`, `--samples`."""
     return _SPELT.get(way, "--" + way.replace("_", "-"))
+
+
+def told_by_fields(can: Sequence[str], can_not: Sequence[str]) -> dict[tuple[str, str], bool]:
+    """What --answerable and --unanswerable say: by field and value of it whether a case that has it can be answered.
+
+    Raises:
+        InputError: One isn't FIELD=VALUE, or is in both.
+    """
+    found: dict[tuple[str, str], bool] = {}
+    for option, texts, told in (("--answerable", can, True), ("--unanswerable", can_not, False)):
+        for text in texts:
+            path, sign, value = (part.strip() for part in text.partition("="))
+            if not (path and sign and value):
+                raise InputError(f"{option} `{printable(text, 60)}`: write it as FIELD=VALUE, as in meta.answerable=no")
+            if found.setdefault((path, value), told) is not told:
+                raise InputError(f"`{printable(text, 60)}` can't be both --answerable and --unanswerable; keep one")
+    return found
 
 
 Options = TypeVar("Options", bound=RunOptions)

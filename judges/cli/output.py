@@ -33,6 +33,7 @@ __all__ = [
     "Exit",
     "ReaderLeftError",
     "TerminalProgress",
+    "count_of",
     "counted",
     "data",
     "exit_code",
@@ -117,6 +118,17 @@ def prose(text: str, indent: str = "", *, head: str = "") -> None:
         data(part)
 
 
+def _share(part: int, whole: int) -> str:
+    """Per cent, rounded down: 100% is all."""
+    return f"{100 * part // whole}%"
+
+
+def count_of(value: Figure) -> str:
+    """`15 of 24`; `0.33 of 2` where shares of cases add up to it."""
+    count = value.value or 0.0
+    return f"{count:,.0f} of {value.n:,}" if count == int(count) else f"{count:,.2f} of {value.n:,}"
+
+
 def counted(count: int, thing: str) -> str:
     """`1 record`, `1,200 records`."""
     return f"{count:,} {thing}" + ("" if count == 1 else "s")
@@ -158,7 +170,7 @@ def figure(value: Figure, digits: int = 2) -> str:
 def usage_line(usage: Usage) -> str:
     """What calls of services used: `1,200 calls, 10% of them from the cache; 1.2M tokens read, 0.1M written; $0.84`."""
     asked = usage.calls + usage.hits
-    parts = [counted(asked, "call") + (f", {usage.hits / asked:.0%} of them from the cache" if usage.hits else "")]
+    parts = [counted(asked, "call") + (f", {_share(usage.hits, asked)} of them from the cache" if usage.hits else "")]
     if usage.unanswered:
         parts.append(f"{counted(usage.unanswered, 'attempt')} without a readable reply, which may have been billed too")
     if usage.calls:

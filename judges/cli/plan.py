@@ -12,7 +12,7 @@ def plan(options: RunOptions) -> None:
     """Say what `judges run` with the same arguments would take: calls, tokens, money, time. Nothing is sent."""
     from judges.engine.evaluate import checked
 
-    job = asked(options)
+    job = asked(options, only_plans=True)
     known = Known(is_cached=job.connections.is_cached, price=job.connections.price)
     forecasts = forecast(
         checked(job.intake.admit(job.source, options.lang, lambda _: None)),

@@ -55,7 +55,7 @@ class Asked:
         return {judge.name: judge for judge in self.judges}
 
 
-def asked(options: RunOptions) -> Asked:
+def asked(options: RunOptions, *, only_plans: bool = False) -> Asked:
     """Everything that a command line names. Nothing is judged, sent or written yet.
 
     Raises:
@@ -67,7 +67,7 @@ def asked(options: RunOptions) -> Asked:
     from judges.engine.run import Run
 
     checks, criteria = what_is_asked(options.criterion, options.rubric)
-    connections = connections_of(options)
+    connections = connections_of(options, only_plans=only_plans)
     judges = [connections.judge(name) for name in dict.fromkeys(options.judge) if name != _CHECKS]
     if not checks and not criteria:
         raise InputError("nothing to judge: say what, with --criterion or --rubric")
@@ -118,7 +118,7 @@ def _fitted(judge: "Judge", assignments: "tuple[Assignment, ...]") -> "Judge":
     return judge
 
 
-def connections_of(options: RunOptions) -> "Connections":
+def connections_of(options: RunOptions, *, only_plans: bool = False) -> "Connections":
     """What makes the judges, and what their calls share. Nothing is opened yet.
 
     Raises:
@@ -155,6 +155,7 @@ def connections_of(options: RunOptions) -> "Connections":
         cache=options.cache,
         mode=mode,
         max_cost=options.max_cost,
+        only_plans=only_plans,
     )
 
 

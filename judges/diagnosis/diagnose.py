@@ -9,7 +9,7 @@ import numpy as np
 
 from judges.case import Case
 from judges.diagnosis.causes import CaseDiagnosis, diagnose_case
-from judges.diagnosis.facts import Answerable, Facts, Opinion
+from judges.diagnosis.facts import Facts, Opinion
 from judges.diagnosis.hidden import Hidden, hidden_slices
 from judges.diagnosis.retrieved import ENOUGH, Retrieved, read_retrieval
 from judges.diagnosis.rules import Rules, default_rules
@@ -24,7 +24,7 @@ from judges.retrieval.labels import Labels
 from judges.retrieval.metrics import Metric, measure
 from judges.retrieval.passages import Index
 from judges.retrieval.ranking import Ranking
-from judges.summary import cluster_of, slices_of
+from judges.summary import Answerable, asked_id, check_fields, cluster_of, slices_of
 from judges.verdict import Judgement, Outcome
 
 __all__ = ["Diagnosis", "First", "Inapplicable", "Share", "SliceDiagnosis", "diagnose_run"]
@@ -220,12 +220,10 @@ def diagnose_run(
     retrieved = read_retrieval(
         cases.values(), labels, complete=complete, index=index, share=span_share, source=str(run.path)
     )
-    if labels is not None and not labels.keys() & cases.keys():
+    if labels is not None and not labels.keys() & set(map(asked_id, cases.values())):
         raise InputError(f"{run.path}: none of its cases is in the qrels; check that both name cases alike")
     told = answerable or {}
-    for path, value in told:
-        if not any(value in slices_of(case, path) for case in cases.values()):
-            raise InputError(f"{run.path}: no case has {printable(path, 60)} `{printable(value, 40)}`")
+    check_fields(told, cases.values(), str(run.path))
     facts = {name: Facts(case, retrieved[name], opinions[name], rules, said, told) for name, case in cases.items()}
     found = {name: diagnose_case(each) for name, each in facts.items()}
     groups: dict[object, int] = {}

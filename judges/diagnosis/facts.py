@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
-from typing import TypeAlias
 
 from judges.case import Case
 from judges.checks import answerable
@@ -19,16 +18,13 @@ from judges.printable import printable
 from judges.retrieval.bridge import judges_passages, qrels_from_verdicts
 from judges.retrieval.metrics import Metric, measure
 from judges.retrieval.ranking import Ranking
-from judges.summary import slices_of
+from judges.summary import Answerable, answerable_by_fields
 from judges.verdict import Abstained, ClaimVerdict, Evidence, Failed, Outcome, Verdict
 
-__all__ = ["OWN_NAMES", "Answerable", "Fact", "Facts", "Opinion"]
+__all__ = ["OWN_NAMES", "Fact", "Facts", "Opinion"]
 
 OWN_NAMES = frozenset({"answerable", "refused", "found", "ranked", "high_before", "cut", "misled", "cites_relevant"})
 """The names that are neither of a criterion nor of a metric."""
-
-Answerable: TypeAlias = Mapping[tuple[str, str], bool]
-"""By field and value of it whether a case that has it can be answered."""
 
 _CITED = re.compile(r"\[([^\[\]\n]{1,80})\]")
 _SHOWN = 90
@@ -127,12 +123,7 @@ class Facts:
     # The question and the answer
 
     def _answerable(self) -> Fact:
-        said = {
-            f"{path} is {printable(value, 40)}": told
-            for (path, value), told in self.answerable.items()
-            if value in slices_of(self.case, path)
-        }
-        if said:
+        if said := answerable_by_fields(self.case, self.answerable):
             why = " and ".join(said)
             if len(set(said.values())) > 1:
                 return Fact("answerable", None, f"{why}: one says that it can be answered, one that it can not")

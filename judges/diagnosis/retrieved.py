@@ -11,6 +11,7 @@ from judges.retrieval.labels import Label, Labels, check_versions, labels_of, re
 from judges.retrieval.passages import Index, Passage, Span, passage_id, span_of
 from judges.retrieval.qrels import Grades, Group
 from judges.retrieval.ranking import Ranking, ranking_of
+from judges.summary import asked_id
 
 __all__ = ["ENOUGH", "Need", "Retrieved", "read_retrieval"]
 
@@ -94,8 +95,9 @@ def read_retrieval(
         for name, span in _context_spans(case, where):
             passages[name] = _together(passages.get(name), Passage(span=span))
         found[case.id] = _orders(case, fields[_RETRIEVED], fields[_BEFORE])
-        if labels is not None and (complete or case.id in labels):
-            given[case.id] = labels.get(case.id, ())
+        asked = asked_id(case)
+        if labels is not None and (complete or asked in labels):
+            given[case.id] = labels.get(asked, ())
         elif labels is None and case.extra.get("relevant") is not None:
             given[case.id] = labels_of(case.extra["relevant"], where)
     shown = (

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
-from judges.case import Case
+from judges.case import Case, Part
 from judges.criterion import Criterion
 from judges.errors import InputError
 from judges.fingerprint import Json, fingerprint
@@ -32,6 +32,8 @@ class Assignment:
     """What the judge's fingerprint is made of, by name; None where the judge doesn't say."""
     calibration: Mapping[str, Json] | None = field(default=None, compare=False)
     """What labels have shown of the judge, for whoever reads calibrations (`judges.plugins`). No part of any key."""
+    reads: tuple[Part, ...] = ()
+    """Parts of a case that the judge reads beside the criterion's: they are in the key."""
     fingerprint: str = field(init=False)
     """What identifies criterion and judge together."""
 
@@ -45,6 +47,7 @@ class Assignment:
             "judge": self.judge,
             "judge_fingerprint": self.judge_fingerprint,
             "threshold": self.threshold,
+            **({"reads": [part.value for part in self.reads]} if self.reads else {}),
             "judge_described": self.judge_described,
             "calibration": self.calibration,
         }
@@ -60,6 +63,7 @@ class Assignment:
             float(record["threshold"]),
             record.get("judge_described"),
             record.get("calibration"),
+            tuple(Part(part) for part in record.get("reads", ())),
         )
 
 
@@ -105,6 +109,7 @@ def assign(criteria: Sequence[Criterion], judges: Sequence[Judge]) -> tuple[Assi
             _fingerprint(judge, criterion),
             float(getattr(judge, "threshold", _DEFAULT_THRESHOLD)),
             _described(judge, criterion),
+            reads=_reads(judge),
         )
         for criterion in criteria
         for judge in judges
@@ -115,6 +120,15 @@ def _fingerprint(judge: Judge, criterion: Criterion) -> str:
     """Of the judge for this criterion, where that differs: a new prompt for one leaves the judgements of the others."""
     of_one: Callable[[Criterion], str] | None = getattr(judge, "fingerprint_for", None)
     return judge.fingerprint if of_one is None else of_one(criterion)
+
+
+def _reads(judge: Judge) -> tuple[Part, ...]:
+    """What it reads beside the criterion's parts, where it says so."""
+    said: object = getattr(judge, "reads", ())
+    parts = cast("tuple[object, ...]", said) if isinstance(said, tuple) else (said,)
+    for each in parts:
+        _expect(each, Part, f"part that the judge `{judge.name}` reads", "reads = (Part.EXTRA,)")
+    return cast("tuple[Part, ...]", parts)
 
 
 def _described(judge: Judge, criterion: Criterion) -> Mapping[str, Json] | None:
@@ -159,10 +173,11 @@ def _expect(found: object, kind: type, name: str, remedy: str) -> None:
 def key_of(case: Case, assignment: Assignment, replicate: int) -> str:
     """The key of a judgement: a hash of all it depends on, and of nothing else.
 
-    That is: the parts of the case that the criterion names, the case's language, the criterion, the judge's
-    fingerprint and the replicate. The case's id is not among them: two cases with the same content are one judgement.
+    That is: the parts of the case that the criterion names, and those that the judge says it reads, the case's
+    language, the criterion, the judge's fingerprint and the replicate. The case's id is not among them: two cases with
+    the same content are one judgement.
     """
-    parts = [case.part(part) for part in assignment.criterion.parts]
+    parts = [case.part(part) for part in (*assignment.criterion.parts, *assignment.reads)]
     return fingerprint([assignment.fingerprint, replicate, case.lang, parts])
 
 

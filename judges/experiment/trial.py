@@ -268,7 +268,8 @@ def _cases(trial: Trial, calls: Sequence[Call], outputs: Sequence[Output | None]
                 extra["contexts"] = [
                     {"id": each.doc_id, **spans.get(each.doc_id, {})} for each in said.contexts if each.doc_id
                 ]
-        extra["pipeline"] = {"seconds": output.seconds, "cost": output.cost}
+        given: dict[str, Json] = {"gold_passages": True} if trial.gold_passages else {}
+        extra["pipeline"] = {"seconds": output.seconds, "cost": output.cost, **given}
         if repeated:
             extra[REPEAT_OF] = call.case.id
         yield replace(call.case, id=_id_of(call), answer=said.answer, contexts=said.contexts, rival=None, extra=extra)

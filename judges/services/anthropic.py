@@ -46,7 +46,7 @@ class AnthropicChat(HttpChat):
         Raises:
             InputError: The base URL is none.
         """
-        address = Address.parse(base_url or OFFICIAL)
+        address = Address.parse(OFFICIAL if base_url is None else base_url)
         address = replace(address, url=address.url.removesuffix("/v1"))  # the path has it
         super().__init__(address, api_key, timeout_seconds, known=address.is_at("api.anthropic.com"))
 

@@ -41,7 +41,7 @@ class OpenAIEmbeddings:
         Raises:
             InputError: The base URL is none.
         """
-        self._address = Address.parse(base_url or OFFICIAL)
+        self._address = Address.parse(OFFICIAL if base_url is None else base_url)
         self._api_key = api_key
         self._timeout_seconds = timeout_seconds
         self._connection = Connection(self._address, self._make_client)

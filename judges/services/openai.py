@@ -60,7 +60,7 @@ class OpenAIChat(HttpChat):
         Raises:
             InputError: The base URL is none.
         """
-        address = Address.parse(base_url or OFFICIAL)
+        address = Address.parse(OFFICIAL if base_url is None else base_url)
         self._official = address.is_at("api.openai.com")
         known = self._official or address.is_at("azure.com")
         super().__init__(address, api_key, timeout_seconds, known=known)

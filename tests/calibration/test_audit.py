@@ -102,6 +102,32 @@ def test_a_judge_that_always_passes_is_refused_whatever_it_reaches(tmp_path: Pat
     assert strict.decision.status == "FAIL"
 
 
+@pytest.mark.parametrize("grouped", [False, True])
+def test_a_judge_that_is_always_right_passes(tmp_path: Path, grouped: bool) -> None:
+    gold = random_labels(300, 0.7, seed=8)
+    one = made(tmp_path, gold, gold, [place // 3 for place in range(300)] if grouped else None)
+    advantage = one.figures()["kappa_over_same_label"]
+    assert one.decision.status == "PASS"
+    assert advantage.value == 1
+    assert (advantage.ci_low, advantage.ci_high) == (one.views[0].kappa.ci_low, one.views[0].kappa.ci_high)
+    assert 0.9 < (advantage.ci_low or 0) < 1
+
+
+def test_a_judge_that_gives_every_case_the_same_score_is_refused_where_labels_are_numbers(tmp_path: Path) -> None:
+    one = made(tmp_path, [1.5, 2, 2.5, 4] * 20, [3] * 80)
+    assert one.decision.status == "FAIL"
+    assert one.decision.checks[0].result.reason.startswith("it says the same of every case")
+
+
+def test_what_failed_counts_as_disagreement_and_its_share_has_an_interval(tmp_path: Path) -> None:
+    gold = random_labels(100, 0.5, seed=9)
+    one = made(tmp_path, gold, ["invalid"] * 10 + gold[10:])
+    share = one.views[0].invalid
+    assert (share.value, share.n, share.method) == (0.1, 100, "wilson")
+    assert one.views[0].metrics.accuracy.value == 0.9
+    assert one.to_record()["views"][0]["invalid"]["value"] == 0.1
+
+
 def test_a_judge_that_goes_by_length_is_not_taken_for_more(tmp_path: Path) -> None:
     rng = np.random.default_rng(4)
     lengths = rng.integers(1, 60, size=300).tolist()

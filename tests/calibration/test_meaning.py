@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from calibration.labels import CaseLabels, Labels, read_labels
-from calibration.meaning import Gold, Positive, Scale, meaning_of
+from calibration.meaning import Gold, Positive, Scale, meaning_of, number_of
 from judges import InputError
 from support.stored import write_records
 
@@ -99,3 +99,23 @@ def test_a_judge_s_word_that_people_never_use_is_no_label(tmp_path: Path) -> Non
     meaning = meaning_of(labels_of(tmp_path, "correct", "incorrect"), positive="correct", scale=None)
     assert meaning.label_said("incorrect") == "fail"
     assert meaning.label_said("invalid") is None
+
+
+def test_a_judge_may_say_pass_and_fail_in_words_where_people_give_numbers(tmp_path: Path) -> None:
+    meaning = meaning_of(labels_of(tmp_path, 1, 2, 3, 4), positive=">=3", scale=None)
+    assert [meaning.label_said(each) for each in ("pass", "Fail", "correct", "4", "1")] == [
+        "pass", "fail", "pass", "pass", "fail",
+    ]  # fmt: skip
+    assert meaning.label_said("splendid") is None
+
+
+def test_a_run_calls_the_answers_of_a_pair_first_and_second(tmp_path: Path) -> None:
+    meaning = meaning_of(labels_of(tmp_path, "a", "b", "tie"), positive=None, scale=None)
+    assert [meaning.label_said(each) for each in ("first", "second", "tie", "b")] == ["a", "b", "tie", "b"]
+    ranks = meaning_of(labels_of(tmp_path, "first", "second"), positive="first", scale=None)
+    assert ranks.label_said("first") == "pass"
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "-inf", "1e300", "-1e51", "ten", ""])
+def test_what_no_scale_reaches_is_no_number(text: str) -> None:
+    assert number_of(text) is None

@@ -65,6 +65,27 @@ def test_the_careless_annotator_is_found_without_gold(tmp_path: Path) -> None:
     assert right["Z"] < 0.75 < min(right["A"], right["B"], right["C"])
 
 
+def test_somebody_who_is_asked_where_others_differ_is_no_measure_of_how_well_people_agree(tmp_path: Path) -> None:
+    truth, people = noisy_people(300, "ABC", 0.1, seed=6)
+    asked = [{name: row[name] for name in ("ABC" if row["A"] != row["B"] else "AB")} for row in people]
+    of_all, of_some = found(labelled(tmp_path, people, truth)), found(labelled(tmp_path, asked, truth))
+    assert not of_all.arbiters
+    assert list(of_some.arbiters) == ["C"]
+    assert (of_some.arbiters["C"].first.value, of_some.arbiters["C"].second.value) == (1.0, 0.0)
+    two = found(labelled(tmp_path, [{name: row[name] for name in "AB"} for row in people], truth))
+    assert of_some.ceiling is not None
+    assert two.ceiling is not None
+    assert of_some.ceiling.human_kappa == two.ceiling.human_kappa
+    assert of_some.ceiling.difference == two.ceiling.difference
+    assert of_some.to_record()["arbiters"]
+
+
+def test_who_is_asked_at_random_decides_nothing(tmp_path: Path) -> None:
+    truth, people = noisy_people(300, "ABCD", 0.15, seed=7)
+    some = [{name: row[name] for name in ("ABC" if place % 3 else "ABD")} for place, row in enumerate(people)]
+    assert not found(labelled(tmp_path, some, truth)).arbiters
+
+
 def test_one_person_a_case_is_no_ceiling(tmp_path: Path) -> None:
     people = [{"A": "pass"}, {"B": "fail"}]
     assert people_of(labelled(tmp_path, people, ["pass", "fail"]), epsilon=0.2) is None

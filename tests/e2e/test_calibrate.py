@@ -178,6 +178,45 @@ def test_verdicts_stored_by_others_get_their_page_without_a_warning(
     assert done.stderr == ""
 
 
+def test_a_file_whose_words_are_no_labels_of_people_s_is_refused_with_both(tmp_path: Path) -> None:
+    records = [
+        {"id": str(place), "answer": "?", "gold": {"x": "good" if place % 2 else "bad"}, "judges": {"j": {"x": "fine"}}}
+        for place in range(10)
+    ]
+    path = tmp_path / "records.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    done = judges("calibrate", path, "-j", "stored:judges.j.x", "--positive", "good", folder=tmp_path, code=2)
+    assert "the judge says fine (10); people's labels are bad (5), good (5)" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_numbers_beyond_any_scale_are_refused_and_break_nothing(tmp_path: Path) -> None:
+    records = [
+        {"id": str(place), "answer": "?", "gold": {"x": number}, "judges": {"j": {"x": number}}}
+        for place, number in enumerate((1e308, -1e308, 3))
+    ]
+    path = tmp_path / "records.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    done = judges("calibrate", path, "-j", "stored:judges.j.x", folder=tmp_path, code=2)
+    assert "which labels are good?" in done.stderr
+
+
+def test_a_run_of_stored_verdicts_is_a_run_like_any_but_nobody_can_be_asked_again(tmp_path: Path) -> None:
+    source = shared("pandalm_pairwise")
+    judge = "stored:judges.gpt-3.5-turbo.preference"
+    judges("run", source, "-c", "preference", "-j", judge, "--out", "one", "--max-failures", "1", folder=tmp_path)
+    of_run = audits("one", "--gold", source, folder=tmp_path)[0]
+    of_file = audits(source, "-j", judge, folder=tmp_path)[0]
+    assert of_run["matrix"] == of_file["matrix"]
+    assert of_run["views"][0]["kappa"] == of_file["views"][0]["kappa"]
+    for command in (
+        ("audit", "one", "--probe", "position"),
+        ("audit", source, "-c", "preference", "-j", judge, "--probe", "position"),
+        ("calibrate", "one", "--anchors", source),
+    ):
+        assert "nobody can be asked again" in judges(*command, "--yes", folder=tmp_path, code=2).stderr
+
+
 def test_a_random_judge_and_one_that_always_passes_are_refused_by_the_page(tmp_path: Path) -> None:
     records = [
         {

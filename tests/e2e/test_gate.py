@@ -1,4 +1,5 @@
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from xml.etree.ElementTree import parse
 
@@ -182,3 +183,64 @@ def test_wrong_usage_gets_one_clear_line_and_exit_code_2(home: Path, arguments: 
     done = judges("gate", *arguments, folder=home, code=2)
     assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def run_of(folder: Path, name: str, *records: Mapping[str, object]) -> Path:
+    """A run over cases of which none has `retrieved`."""
+    text = "".join(json.dumps({"id": f"q{at}", "question": "?", **each}) + "\n" for at, each in enumerate(records))
+    (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+    judges("run", f"{name}.jsonl", "-c", "answer_relevance", "-j", "overlap", "--out", name, folder=folder)
+    return folder
+
+
+def passages(*names: str) -> list[dict[str, str]]:
+    return [{"id": name, "text": f"Text of {name}."} for name in names]
+
+
+def test_passages_stand_in_for_what_was_retrieved_and_that_is_said(tmp_path: Path) -> None:
+    home = run_of(
+        tmp_path,
+        "shown",
+        {"answer": "A.", "contexts": passages("d1", "d2"), "relevant": ["d2"]},
+        {"answer": "A.", "contexts": passages("d3"), "relevant": ["d9"]},
+        {"answer": "A.", "contexts": [], "relevant": ["d4"]},
+    )
+    shown = gate(home, "shown", "--on-set", "--require", "recall@2>=0.3", "--require", "RR<=0.2")
+    assert "recall@2>=0.3  0.333" in shown  # nothing was found for the last one: 1, 0 and 0
+    assert "RR<=0.2        0.167" in shown
+    assert "recall@2: the passages of 3 answers stand in for `retrieved`" in shown
+    told = json.loads(gate(home, "shown", "--on-set", "--require", "recall@2>=0.3", "--json"))
+    assert told["results"][0]["passages_stand_in"] == 3
+
+
+def test_right_passages_that_were_given_measure_no_retrieval(tmp_path: Path) -> None:
+    right = {"answer": "A.", "contexts": passages("d1"), "relevant": ["d1"], "pipeline": {"gold_passages": True}}
+    home = run_of(tmp_path, "given", right)
+    done = judges("gate", "given", "--require", "recall@2>=0.3", folder=home, code=2)
+    assert "its cases were given the right passages, so there is no retrieval to measure" in done.stderr
+    home = run_of(tmp_path, "mixed", right, {"answer": "A.", "contexts": passages("d1"), "relevant": ["d2"]})
+    shown = gate(home, "mixed", "--on-set", "--require", "recall@2<=0")
+    assert "recall@2: 1 answer left out, which were given the right passages" in shown
+
+
+def test_a_field_may_say_what_can_be_answered(tmp_path: Path) -> None:
+    kinds = [{"kind": "none", "answer": "In 1932."}, {"kind": "none", "answer": "I don't know."}]
+    home = run_of(tmp_path, "kinds", *kinds, {"kind": "some", "answer": "I don't know."})
+    asked = ("kinds", "--forbid", "answered_unanswerable>0", "--forbid", "refused_answerable>0")
+    assert "answerable`, true or false" in judges("gate", *asked, folder=home, code=2).stderr
+    shown = gate(home, *asked, "--unanswerable", "kind=none", "--answerable", "kind=some", code=1)
+    assert "FAIL  answered_unanswerable<=0  1 of 2" in shown
+    assert "FAIL  refused_answerable<=0     1 of 1" in shown
+    for field, said in (("kind", "FIELD=VALUE"), ("kind=other", "no case has kind `other`")):
+        assert said in judges("gate", *asked, "--unanswerable", field, folder=home, code=2).stderr
+
+
+def test_answers_to_one_case_are_no_more_cases_than_one(tmp_path: Path) -> None:
+    said = ["In 1932.", "I don't know.", "I don't know."]
+    home = run_of(
+        tmp_path, "again", *({"answer": each, "answerable": False, "repeat_of": "a"} for each in said),
+        {"answer": "I don't know.", "answerable": False},
+    )  # fmt: skip
+    shown = gate(home, "again", "--forbid", "answered_unanswerable>0", code=1)
+    assert "0.33 of 2" in shown
+    assert "of a case asked several times the share of its answers counts (4 answers)" in shown

@@ -126,6 +126,15 @@ def test_offline_nothing_is_sent_and_what_is_missing_is_named(user: User, server
     assert "NotCached 4" in missing.stdout
 
 
+def test_to_plan_and_to_run_offline_makes_no_cache(user: User, server: RunningServer, tmp_path: Path) -> None:
+    common = (CASES, "-c", "correctness", "-j", f"openai:{MODEL}")
+    nowhere = tmp_path / "nowhere"
+    assert json.loads(user.judges("plan", *common, "--cache", nowhere, "--json").stdout)["calls"] == 44
+    user.run("--offline", "--cache", nowhere, out="none", code=3)
+    assert not nowhere.exists()
+    assert server.requests() == 0
+
+
 @pytest.mark.parametrize(
     ("fault", "words"),
     [

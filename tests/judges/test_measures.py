@@ -107,7 +107,7 @@ def test_where_several_judges_were_asked_a_name_says_which(tmp_path: Path) -> No
 def test_what_the_cases_lack_is_said(tmp_path: Path) -> None:
     evaluate_sync(make_cases(3), ANSWERED, FunctionJudge(lambda _: Verdict(1.0)), out=tmp_path)
     measures = Measures(Run(tmp_path))
-    with pytest.raises(InputError, match="no case has both `retrieved` and `relevant`"):
+    with pytest.raises(InputError, match=r"no case has both `retrieved` .* and `relevant`"):
         measures.find("recall@4")
     with pytest.raises(InputError, match="say whether they can be answered"):
         measures.find("answered_unanswerable")

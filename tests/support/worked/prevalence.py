@@ -1,4 +1,4 @@
-"""The worked examples of true pass rates, probes and two systems (sections 5, 8 and 9 of the specification)."""
+"""Worked examples of true pass rates, probes and two systems (sections 5, 8 and 9)."""
 
 from collections.abc import Callable
 from math import log, sqrt
@@ -28,7 +28,7 @@ from calibration.statistics.scale import severity
 from calibration.statistics.systems import compare_systems, paired_ppi_difference, system_agreement
 from calibration.statistics.tables import INVALID, pairs_of_table
 from judges.figures import Figure
-from support.examples import Example, Json, Results, check, limits, load_examples
+from support.examples import Example, Json, Results, limits
 
 
 def interval(figure: Figure) -> Json:
@@ -178,9 +178,7 @@ def strata(example: Example) -> Results:
         {"weight": weight, "estimate": mean.normal, "se": mean.normal.se}
         for weight, mean in zip(found.weights, found.strata, strict=True)
     ]
-    for part, expected in zip(parts, example.expected["per_stratum"], strict=True):
-        check(expected, part, example.tol, example.id)
-    return {"estimate": found.normal, "se": found.normal.se, **interval(found.normal)}
+    return {"per_stratum": parts, "estimate": found.normal, "se": found.normal.se, **interval(found.normal)}
 
 
 def two_phase(example: Example) -> Results:
@@ -425,19 +423,3 @@ ADAPTERS: dict[str, Callable[[Example], Results]] = {
     "paired_ppi_difference": paired_ppi,
     "system_level_agreement": ranking,
 }
-ELSEWHERE = {"multiple_comparisons"}
-"""Adjusted p values have examples of their own."""
-
-
-EXAMPLES = [example for example in load_examples(5, 8, 9) if example.task not in ELSEWHERE]
-
-
-@pytest.mark.parametrize("example", EXAMPLES, ids=[example.id for example in EXAMPLES])
-def test_a_worked_example_has_its_published_value(example: Example) -> None:
-    expected = {name: value for name, value in example.expected.items() if name != "per_stratum"}
-    check(expected, ADAPTERS[example.task](example), example.tol, example.id)
-
-
-def test_no_kind_of_example_is_left_out() -> None:
-    assert {example.task for example in EXAMPLES} == set(ADAPTERS)
-    assert len(EXAMPLES) == 44
