@@ -3,8 +3,7 @@
 A service may enforce its limit as a bucket that fills evenly, as a sliding window or as a fixed one, tell of it or not.
 So the pace is learned in three stages:
 
-1. *Ramp.* It starts at a few requests a second and is three times as fast after each round trip, until the calls in
-   flight limit it.
+1. *Ramp.* It starts at a few requests a second and doubles with each round trip, until the calls in flight limit it.
 2. *Refused.* Everything pauses, and what was accepted so far, over the time it took, is the first guess at the limit.
 3. *Held.* Between two refusals the account was used up at both ends, so what it accepted in between is its limit. The
    pace starts a little below this, stays near it for a while and then climbs ever faster, for the limit may have
@@ -21,8 +20,6 @@ __all__ = ["LONGEST_HEEDED", "Pace"]
 
 _FIRST_RATE = 20.0
 """Requests a second."""
-_FASTER = 3.0
-"""From one round trip to the next. With four times, more are refused while an unknown limit is found."""
 _FIRST_PAUSE = 0.1
 """Seconds; doubled as long as nothing gets through."""
 _LONGEST_PAUSE = 15.0
@@ -125,7 +122,7 @@ class Pace:
         self._round_trip = min(self._round_trip, now - sent)
         if sent >= self._round_began:
             self._round_began = now
-            self._ramp *= _FASTER
+            self._ramp *= 2
             if self._ramp * self._round_trip > 2 * self._concurrency:
                 self._ramp = inf
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from judges.cli.options import told_by_fields
+from judges.cli.options import CanBeAnswered, CanNotBeAnswered, told_by_fields
 from judges.cli.output import Column, counted, data, figure, number, prose, table, write_json
 from judges.errors import InputError
 from judges.printable import printable
@@ -56,18 +56,8 @@ def diagnose(
             help="What an answer says that declines: 'The help pages do not say'. May be given several times."
         ),
     ] = None,
-    answerable: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="FIELD=VALUE: a case that has it can be answered, whatever its `relevant`. May be given several times."
-        ),
-    ] = None,
-    unanswerable: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="FIELD=VALUE: a case that has it can't: 'meta.kind=out of scope'. May be given several times."
-        ),
-    ] = None,
+    answerable: CanBeAnswered = None,
+    unanswerable: CanNotBeAnswered = None,
     cluster: Annotated[
         str | None, typer.Option(help="Field that groups cases, such as the question several answers are to.")
     ] = None,

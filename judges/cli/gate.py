@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from judges.cli.options import told_by_fields
+from judges.cli.options import CanBeAnswered, CanNotBeAnswered, told_by_fields
 from judges.cli.output import Column, Exit, count_of, counted, data, figure, note, number, prose, table, write_json
 from judges.errors import InputError
 from judges.gate import GateResult, Requirement, Status, status_of
@@ -67,18 +67,8 @@ def gate(
             help="What an answer says that declines: 'The help pages do not say'. May be given several times."
         ),
     ] = None,
-    answerable: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="FIELD=VALUE: a case that has it can be answered, whatever its `relevant`. May be given several times."
-        ),
-    ] = None,
-    unanswerable: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="FIELD=VALUE: a case that has it can't: 'meta.kind=out of scope'. May be given several times."
-        ),
-    ] = None,
+    answerable: CanBeAnswered = None,
+    unanswerable: CanNotBeAnswered = None,
     strict: Annotated[bool, typer.Option("--strict", help="End with 1 also where something is undecided.")] = False,
     junit: Annotated[Path | None, typer.Option(help="Write a report in JUnit XML to this file.")] = None,
     config: Annotated[

@@ -5,7 +5,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from enum import StrEnum
 from inspect import Parameter, Signature
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_type_hints
+from typing import Annotated, Any, TypeAlias, TypeVar, get_type_hints
 
 import typer
 
@@ -13,7 +13,17 @@ from judges.datasets.tiers import Tier
 from judges.errors import InputError
 from judges.printable import printable
 
-__all__ = ["ClaimsBy", "LongInputs", "RunOptions", "command", "command_with", "option_of", "told_by_fields"]
+__all__ = [
+    "CanBeAnswered",
+    "CanNotBeAnswered",
+    "ClaimsBy",
+    "LongInputs",
+    "RunOptions",
+    "command",
+    "command_with",
+    "option_of",
+    "told_by_fields",
+]
 
 
 class ClaimsBy(StrEnum):
@@ -203,6 +213,18 @@ _SPELT = {
 def option_of(way: str) -> str:
     """The option that gives a way to ask: of `samples`, `--samples`."""
     return _SPELT.get(way, "--" + way.replace("_", "-"))
+
+
+CanBeAnswered: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="FIELD=VALUE: a case that has it can be answered, whatever its `relevant`. May be given several times."
+    ),
+]
+CanNotBeAnswered: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(help="FIELD=VALUE: a case that has it can't: 'meta.kind=out of scope'. May be given several times."),
+]
 
 
 def told_by_fields(can: Sequence[str], can_not: Sequence[str]) -> dict[tuple[str, str], bool]:
