@@ -1,7 +1,6 @@
 """`judges audit` from the command line: judges that are biased on purpose are found out, others get a bound."""
 
 import json
-from collections.abc import Generator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,18 +13,6 @@ from support.model_server import RunningServer
 CASES = EXAMPLE / "cases.jsonl"
 LABELS = EXAMPLE / "labels.jsonl"
 MODEL = "openai:gpt-4.1-mini"
-
-
-@pytest.fixture(scope="module")
-def _server() -> Generator[RunningServer]:
-    with RunningServer.start() as server:
-        yield server
-
-
-@pytest.fixture
-def server(_server: RunningServer) -> RunningServer:
-    _server.reset()
-    return _server
 
 
 class User:

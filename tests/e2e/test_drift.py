@@ -1,7 +1,6 @@
 """Noise and drift from the command line: `judges run --repeat-share`, `judges calibrate --anchors`."""
 
 import json
-from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -12,19 +11,6 @@ from support.model_server import RunningServer
 CASES = EXAMPLE / "cases.jsonl"
 LABELS = EXAMPLE / "labels.jsonl"
 JUDGE = ("-c", "correctness", "-j", "openai:gpt-4.1-mini")
-
-
-@pytest.fixture(scope="module")
-def _server() -> Generator[RunningServer]:
-    with RunningServer.start() as server:
-        yield server
-
-
-@pytest.fixture
-def server(_server: RunningServer) -> RunningServer:
-    _server.reset()
-    _server.set(brain="support.judging_brain:judge")
-    return _server
 
 
 @pytest.fixture

@@ -22,19 +22,6 @@ KEY = "sk-this-must-not-be-seen"
 MODEL = "gpt-4.1-mini"
 
 
-@pytest.fixture(scope="module")
-def _server() -> Generator[RunningServer]:
-    with RunningServer.start() as server:
-        yield server
-
-
-@pytest.fixture
-def server(_server: RunningServer) -> RunningServer:
-    _server.reset()
-    _server.set(brain="support.judging_brain:judge")
-    return _server
-
-
 class User:
     """Someone with a key, in a folder of their own."""
 

@@ -36,23 +36,13 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def _server() -> Generator[RunningServer]:
-    with RunningServer.start() as server:
-        yield server
-
-
-@pytest.fixture
-def server(_server: RunningServer) -> RunningServer:
-    _server.reset()
-    _server.set(brain="support.judging_brain:judge")
-    return _server
-
-
-@pytest.fixture(scope="module")
-def proxy(_server: RunningServer, tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
+def proxy(_model_server: RunningServer, tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
     """The address of the proxy. It asks each model once, so that every error comes through."""
     with ExitStack() as stack:
-        models = [(CHAT, f"openai/{CHAT}", _server.openai), (CLAUDE, f"anthropic/{CLAUDE}", _server.anthropic)]
+        models = [
+            (CHAT, f"openai/{CHAT}", _model_server.openai),
+            (CLAUDE, f"anthropic/{CLAUDE}", _model_server.anthropic),
+        ]
         if not MISSING:
             models.append((SMALL, f"openai/{SMALL}", stack.enter_context(llama_server())))
         settings = {
