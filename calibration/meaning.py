@@ -54,15 +54,16 @@ class Positive:
         self._compare: Callable[[float, float], bool] | None = None
         self.bound: float | None = None
         """What is compared with, where the rule compares."""
-        self._names: frozenset[str] = frozenset()
+        self.names: frozenset[str] = frozenset()
+        """The good labels, where the rule names them."""
         if comparison:
             self.bound = number_of(comparison[2])
             if self.bound is None:
                 raise InputError(f"--positive {rule}: `{comparison[2]}` is not a number")
             self._compare = _COMPARISONS[comparison[1]]
         else:
-            self._names = frozenset(filter(None, (name.strip() for name in self.rule.split(","))))
-            if not self._names:
+            self.names = frozenset(filter(None, (name.strip() for name in self.rule.split(","))))
+            if not self.names:
                 raise InputError("--positive is empty; give the good labels: --positive correct, or --positive '>=3'")
 
     def __call__(self, label: str) -> bool:
@@ -72,7 +73,7 @@ class Positive:
             ValueError: The rule compares numbers, and the label is none.
         """
         if self._compare is None or self.bound is None:
-            return label in self._names
+            return label in self.names
         number = number_of(label)
         if number is None:
             raise ValueError(f"the label `{label}` is not a number")
@@ -261,4 +262,5 @@ def meaning_of(labels: Labels, *, positive: str | None, scale: Scale | None) -> 
         ) from None
     if not any(good):
         raise InputError(f"{labels.source}: no label of `{labels.field}` is --positive {rule.rule}; {labels.found()}")
-    return Meaning((FAIL, PASS), rule, scale, numeric, frozenset({*known, *(usual or ())}), span)
+    named = {word for pair in _USUAL if pair[0] in rule.names for word in pair}
+    return Meaning((FAIL, PASS), rule, scale, numeric, frozenset({*known, *(usual or ()), *rule.names, *named}), span)

@@ -251,8 +251,8 @@ def _strange(asked: Question, answers: Sequence[Answer]) -> InputError:
     named = ", ".join(f"{printable(label, _LABEL_LENGTH)} ({count:,})" for label, count in found)
     return InputError(
         f"no answer of `{asked.subject.judge}` is a label of `{asked.labels.field}`: the judge says {named}; people's "
-        f"labels are {asked.labels.found().removeprefix('found: ')}; name the judge's good ones too, as in "
-        "--positive correct,right, or all labels with --scale"
+        f"labels are {asked.labels.found().removeprefix('found: ')}; name the good ones of both with "
+        "--positive correct,right, and all with --scale correct,right,wrong,untrue"
     )
 
 

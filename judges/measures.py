@@ -29,13 +29,14 @@ from judges.datasets.tiers import Tier
 from judges.engine.plan import Assignment, key_of
 from judges.engine.run import Run
 from judges.errors import InputError
+from judges.fields import MISSING
 from judges.figures import Figure, undefined
 from judges.fingerprint import Json, fingerprint
 from judges.intervals import mean
 from judges.phrases import bare
 from judges.printable import printable
 from judges.retrieval.arrays import Places, measure_places, place_rankings
-from judges.retrieval.labels import Label, check_versions, labels_of, relevant_ids, resolve
+from judges.retrieval.labels import Label, Labels, check_versions, labels_of, relevant_ids, resolve
 from judges.retrieval.metrics import Metric
 from judges.retrieval.ranking import Ranking, known_passages, ranking_of, ranking_of_contexts
 from judges.summary import (
@@ -104,6 +105,8 @@ class Measures:
         *,
         cluster: str | None = None,
         refusals: Sequence[str] = (),
+        labels: Labels | None = None,
+        complete: bool = False,
         answerable: Answerable | None = None,
     ) -> None:
         """Read the judgements.
@@ -112,11 +115,13 @@ class Measures:
             run: The run.
             cluster: Field that groups cases, for the intervals; by default each case is a group, with its repeats.
             refusals: What an answer says that refuses to answer; case and accents don't count.
+            labels: What is relevant, by case; by default what the cases carry as `relevant`.
+            complete: Whether nothing is relevant to a case that `labels` lack.
             answerable: By field and value of it whether a case that has it can be answered; it goes before
                 `answerable` and `relevant` of the case.
 
         Raises:
-            InputError: The folder is not a run, or no case has a value that `answerable` names.
+            InputError: The folder is not a run, no case has a value that `answerable` names, or none is in `labels`.
             LedgerError: A file of the run can't be read.
         """
         self.run = run
@@ -124,6 +129,9 @@ class Measures:
         self.rows = summarise_run(run, self.manifest, cluster=cluster)
         self._cluster = cluster
         self._refusals = [text for text in map(bare, refusals) if text]
+        self._labels, self._complete = labels, complete
+        if labels is not None and not labels.keys() & self._asked(self.cases):
+            raise InputError(f"{run.path}: none of its cases is in the qrels; check that both name cases alike")
         self._told: Answerable = answerable or {}
         check_fields(self._told, self.cases.values() if self._told else (), str(run.path))
         self._parts: dict[str, _Part] = {}
@@ -315,6 +323,8 @@ class Measures:
 
     def _relevant(self, case: Case, where: str) -> Sequence[Label] | None:
         """The labels of a case; None where nobody says what is relevant."""
+        if self._labels is not None:
+            return self._labels.get(asked_id(case), () if self._complete else None)
         relevant = case.extra.get("relevant")
         return None if relevant is None else labels_of(relevant, where)
 
@@ -360,7 +370,10 @@ class Measures:
                     f"{self._where(case)}: {' and '.join(said)}: one says that it can be answered, one that it can not"
                 )
             return next(iter(said.values()))
-        return answerable(case)
+        if self._labels is None or case.find("answerable") not in (MISSING, None):
+            return answerable(case)
+        labels = self._relevant(case, self._where(case))
+        return None if labels is None else any(label.grade >= 1 for label in labels)
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from judges.cli.options import CanBeAnswered, CanNotBeAnswered, told_by_fields
+from judges.cli.options import CanBeAnswered, CanNotBeAnswered, QrelsComplete, QrelsOfCases, told_by_fields
 from judges.cli.output import Column, counted, data, figure, number, prose, table, write_json
 from judges.errors import InputError
 from judges.printable import printable
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from judges.diagnosis.hidden import Hidden
     from judges.diagnosis.rules import Rule
     from judges.engine.run import Run
-    from judges.retrieval.labels import Labels
     from judges.retrieval.passages import Index
 
 __all__ = ["diagnose"]
@@ -35,13 +34,8 @@ def diagnose(
         list[str] | None,
         typer.Option(help="A row for each value of this field, and what the means hide. May be given several times."),
     ] = None,
-    qrels: Annotated[
-        str | None,
-        typer.Option(help="Relevance by case, as `judges retrieval` takes it; by default the cases' field `relevant`."),
-    ] = None,
-    complete: Annotated[
-        bool, typer.Option("--complete", help="With --qrels: a case that they lack can't be answered.")
-    ] = False,
+    qrels: QrelsOfCases = None,
+    complete: QrelsComplete = False,
     index: Annotated[
         str | None,
         typer.Option(help="All passages there are, as `judges retrieval` takes them: tells whether a span was cut."),
@@ -81,6 +75,7 @@ def diagnose(
         raise InputError("--complete says that the qrels are complete; give --qrels")
     if case is not None and by:
         raise InputError("--case explains one case, --by is for all; give one of them")
+    from judges.cli.retrieval import qrels_labels
     from judges.diagnosis.diagnose import diagnose_run
     from judges.engine.run import Run
 
@@ -88,7 +83,7 @@ def diagnose(
     found = diagnose_run(
         home,
         rules=default_rules() if rules_file is None else read_rules(rules_file),
-        labels=None if qrels is None else _labels(qrels),
+        labels=None if qrels is None else qrels_labels(qrels),
         complete=complete,
         index=None if index is None else _passages(index),
         span_share=span_share,
@@ -104,14 +99,6 @@ def diagnose(
         write_json({"run": str(home.path), **found.to_record()})
     else:
         _show(home, found)
-
-
-def _labels(source: str) -> "Labels":
-    from judges.cli.retrieval import read_qrels
-    from judges.retrieval.labels import labels_from
-
-    read = read_qrels(source)
-    return read if isinstance(read, dict) else labels_from(read)
 
 
 def _passages(source: str) -> "Index":
@@ -245,6 +232,7 @@ def _show_case(run: "Run", found: "Diagnosis", name: str, *, json: bool) -> None
         prose("Nothing says whether it fails: it has no verdict, and no label on what is relevant.")
         return
     if diagnosis.standing == "passes":
+        _items("passes", (each.why for each in diagnosis.cleared))
         prose("It passes: nothing that was judged speaks against it.")
         return
     _items("fails", (each.why for each in diagnosis.reasons))

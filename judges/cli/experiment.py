@@ -379,7 +379,7 @@ def _notes(home: _Home, dataset: "Dataset", results: "Sequence[VariantResult]", 
     yield "[95% interval]; of the difference of two variants they tell little: compare them case by case"
     left = first.figures["RR"].n_dropped if first.figures["RR"].value is not None else 0
     if left:
-        yield f"{counted(left, 'answer')} to questions that nothing is relevant to are in no mean of retrieval"
+        yield f"in no mean of retrieval: {counted(left, 'case')} to which nothing is relevant"
     for result in results:
         yield from _notes_of(result, home.plan.ks)
     yield from _changes(results, told)
@@ -393,7 +393,7 @@ def _notes_of(result: "VariantResult", ks: Sequence[int]) -> Iterator[str]:
         before = f"{result.calls.resumed:,} of {counted(result.calls.total, 'call')}"
         yield f"{name}: {before} were answered before; --anew calls the pipeline again"
     if 0 < result.found.deepest < max(ks):
-        yield f"{name}: retrieved {result.found.deepest} passages at most, so a larger k finds no more"
+        yield f"{name}: retrieved {counted(result.found.deepest, 'passage')} at most, so a larger k finds no more"
     for failure in result.failures[:_NAMED]:
         yield f"{name}: `{printable(failure.case, 40)}` has no answer: {printable(failure.error, 200)}"
     if len(result.failures) > _NAMED:

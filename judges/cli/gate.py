@@ -3,12 +3,13 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from judges.cli.options import CanBeAnswered, CanNotBeAnswered, told_by_fields
+from judges.cli.options import CanBeAnswered, CanNotBeAnswered, QrelsComplete, QrelsOfCases, told_by_fields
 from judges.cli.output import Column, Exit, count_of, counted, data, figure, note, number, prose, table, write_json
 from judges.errors import InputError
 from judges.gate import GateResult, Requirement, Status, status_of
@@ -67,6 +68,8 @@ def gate(
             help="What an answer says that declines: 'The help pages do not say'. May be given several times."
         ),
     ] = None,
+    qrels: QrelsOfCases = None,
+    complete: QrelsComplete = False,
     answerable: CanBeAnswered = None,
     unanswerable: CanNotBeAnswered = None,
     strict: Annotated[bool, typer.Option("--strict", help="End with 1 also where something is undecided.")] = False,
@@ -77,22 +80,32 @@ def gate(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Hold a run against requirements: PASS, FAIL or UNDECIDED. Ends with 1 when one fails."""
+    from judges.cli.retrieval import qrels_labels
     from judges.engine.run import Run
     from judges.measures import Measures
     from judges.settings import read_settings
 
+    if complete and qrels is None:
+        raise InputError("--complete says that the qrels are complete; give --qrels")
     settings = read_settings(config).gates
     asked = _asked(settings, require or [], forbid or [], against, max_drop or [], max_failures)
     cluster = cluster if cluster is not None else settings.cluster
     strict = strict or settings.strict
-    told = told_by_fields(answerable or (), unanswerable or ())
-    measures = Measures(Run(run), cluster=cluster, refusals=refusal or settings.refusal, answerable=told)
+    read = partial(
+        Measures,
+        cluster=cluster,
+        refusals=refusal or settings.refusal,
+        labels=None if qrels is None else qrels_labels(qrels),
+        complete=complete,
+        answerable=told_by_fields(answerable or (), unanswerable or ()),
+    )
+    measures = read(Run(run))
     wanted = on_set if on_set is not None else settings.on_set
     is_on_set = wanted if wanted is not None else measures.is_of_a_tier
     checks = [_check(measures, each, asked.max_failures, on_set=is_on_set) for each in asked.requirements]
     gone: list[str] = []
     if asked.against is not None:
-        baseline = Measures(Run(asked.against), cluster=cluster, refusals=refusal or settings.refusal, answerable=told)
+        baseline = read(Run(asked.against))
         fallen, gone = _held_against(baseline, measures, asked, on_set=is_on_set)
         checks += fallen
     results = [each.result for each in checks]

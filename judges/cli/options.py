@@ -18,6 +18,8 @@ __all__ = [
     "CanNotBeAnswered",
     "ClaimsBy",
     "LongInputs",
+    "QrelsComplete",
+    "QrelsOfCases",
     "RunOptions",
     "command",
     "command_with",
@@ -215,6 +217,13 @@ def option_of(way: str) -> str:
     return _SPELT.get(way, "--" + way.replace("_", "-"))
 
 
+QrelsOfCases: TypeAlias = Annotated[
+    str | None,
+    typer.Option(help="Relevance by case, as `judges retrieval` takes it; by default the cases' field `relevant`."),
+]
+QrelsComplete: TypeAlias = Annotated[
+    bool, typer.Option("--complete", help="With --qrels: a case that they lack can't be answered.")
+]
 CanBeAnswered: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(

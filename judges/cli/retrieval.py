@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from judges.retrieval.ranking import Ranking
     from judges.verdict import Outcome
 
-__all__ = ["read_passages", "read_qrels", "retrieval"]
+__all__ = ["qrels_labels", "read_passages", "read_qrels", "retrieval"]
 
 _RECORDS = {".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet"}
 _BLOCK = 1 << 17
@@ -216,17 +216,28 @@ def _metrics_at(cut_offs: list[int]) -> "list[Metric]":
 def _labels(qrels: str | None, cases: str | None) -> "Labels":
     """The labels alone."""
     from judges.datasets import read_records
-    from judges.retrieval.labels import labels_from, labels_of
+    from judges.retrieval.labels import labels_of
 
     if qrels is not None:
-        read = read_qrels(qrels)
-        return read if isinstance(read, dict) else labels_from(read)
+        return qrels_labels(qrels)
     if cases is None:
         raise InputError("--check-ids: whose labels? give --qrels, or --cases")
     return {
         _id(record.get("id"), where): labels_of(_relevant(record, where), where)
         for where, record in read_records(cases)
     }
+
+
+def qrels_labels(source: str) -> "Labels":
+    """Labels by query, from TREC's qrels or from records.
+
+    Raises:
+        InputError: The file can't be read, or holds something else.
+    """
+    from judges.retrieval.labels import labels_from
+
+    read = read_qrels(source)
+    return read if isinstance(read, dict) else labels_from(read)
 
 
 def read_qrels(source: str) -> "Qrels | dict[str, list[Label]]":
@@ -556,8 +567,8 @@ def _report(
         _note_stale(resolved)
     if relevant and found == relevant and source.verdicts is None:
         note(
-            f"careful: all {relevant:,} relevant documents were retrieved; if people labelled only what this retriever "
-            "found, recall and what is built on it measure nothing"
+            f"careful: {found:,} of {counted(relevant, 'relevant document')} retrieved; if people labelled only what "
+            "this retriever found, recall and what is built on it measure nothing"
         )
 
 

@@ -33,6 +33,8 @@ class CaseDiagnosis:
     """Why it fails."""
     findings: tuple[tuple[Rule, Finding], ...] = ()
     """What came of each rule; none are held against a case that doesn't fail."""
+    cleared: tuple[Fact, ...] = ()
+    """Of a case that passes, what speaks for it."""
 
     @property
     def rule(self) -> Rule | None:
@@ -68,6 +70,7 @@ class CaseDiagnosis:
             "case": self.case_id,
             "standing": self.standing,
             "reasons": [each.why for each in self.reasons],
+            "cleared": [each.why for each in self.cleared],
             "cause": None if rule is None else rule.cause,
             "component": None if rule is None else rule.component,
             "evidence": [
@@ -86,12 +89,15 @@ def diagnose_case(facts: Facts) -> CaseDiagnosis:
     name, rules = facts.case.id, facts.rules
     fails = [_clause(each, facts) for each in rules.fails]
     reasons = _unique(fact for finding in fails if finding.holds for fact in finding.facts)
-    spared = any(_clause(each, facts).holds for each in rules.spares)
-    if reasons and not spared:
+    spares = [finding for each in rules.spares if (finding := _clause(each, facts)).holds]
+    if reasons and not spares:
         return CaseDiagnosis(name, "fails", reasons, tuple((each, _clause(each.clause, facts)) for each in rules.rules))
     # That it was answered doesn't say that it was answered well: a verdict or a measure has to.
     told = any(finding.holds is False and finding.facts[0].name not in OWN_NAMES for finding in fails)
-    return CaseDiagnosis(name, "passes" if spared or told else "unknown", ())
+    if not (spares or told):
+        return CaseDiagnosis(name, "unknown", ())
+    cleared = spares or [finding for finding in fails if finding.holds is False]
+    return CaseDiagnosis(name, "passes", (), cleared=_unique(fact for each in cleared for fact in each.facts))
 
 
 def _unique(facts: Iterable[Fact]) -> tuple[Fact, ...]:

@@ -241,7 +241,8 @@ def _record_of(said: object) -> dict[str, object]:
 
 
 def _kind(value: object) -> str:
-    return "nothing" if value is None else f"a {type(value).__name__}"
+    name = type(value).__name__
+    return "nothing" if value is None else f"an {name}" if name[0] in "aeiou" else f"a {name}"
 
 
 def _listed(passages: object) -> list[object]:

@@ -25,6 +25,8 @@ Ties: TypeAlias = Literal["id", "average"]
 """What nDCG does with equal scores: the order by id, or the mean over all their orders."""
 
 _NAMES: dict[str, Name] = {name.lower(): name for name in get_args(Name)}
+_ALSO: dict[str, Name] = {"precision": "P", "mrr": "RR", "map": "AP"}
+"""What they are called as well: the mean of RR is the MRR, that of AP the MAP."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +52,13 @@ class Metric:
 
     @classmethod
     def parse(cls, text: str) -> "Metric":
-        """The metric of this text: `nDCG@10`. Upper and lower case are one.
+        """The metric of this text: `nDCG@10`. Upper and lower case are one; `MRR`, `MAP`, `precision` are known, too.
 
         Raises:
             InputError: There is no such metric.
         """
         parts = re.fullmatch(r"([A-Za-z]+)(?:@([1-9][0-9]{0,8}))?", text.strip())
-        name = _NAMES.get(parts[1].lower()) if parts else None
+        name = (_NAMES | _ALSO).get(parts[1].lower()) if parts else None
         if parts is None or name is None or (name == "Rprec" and parts[2]):
             names = ", ".join(_NAMES.values())
             raise InputError(

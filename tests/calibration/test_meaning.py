@@ -109,6 +109,15 @@ def test_a_judge_may_say_pass_and_fail_in_words_where_people_give_numbers(tmp_pa
     assert meaning.label_said("splendid") is None
 
 
+def test_the_judge_s_own_words_may_be_named_among_the_good_ones(tmp_path: Path) -> None:
+    labels = labels_of(tmp_path, "good", "bad")
+    meaning = meaning_of(labels, positive="good,true,fine", scale=None)
+    said = ("good", "bad", "true", "false", "fine", "poor")
+    assert [meaning.label_said(each) for each in said] == ["pass", "fail", "pass", "fail", "pass", None]
+    declared = meaning_of(labels, positive="good,fine", scale=Scale.parse("good,bad,fine,poor"))
+    assert declared.label_said("poor") == "fail"
+
+
 def test_a_run_calls_the_answers_of_a_pair_first_and_second(tmp_path: Path) -> None:
     meaning = meaning_of(labels_of(tmp_path, "a", "b", "tie"), positive=None, scale=None)
     assert [meaning.label_said(each) for each in ("first", "second", "tie", "b")] == ["a", "b", "tie", "b"]

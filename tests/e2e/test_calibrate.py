@@ -233,3 +233,4 @@ def test_a_random_judge_and_one_that_always_passes_are_refused_by_the_page(tmp_p
         done = judges("calibrate", path, "-j", f"stored:judges.{name}.x", "--positive", "pass,true", folder=tmp_path)
         assert "don't rely on this judge" in done.stdout
         assert "PASS: the judge" not in done.stdout
+        assert "not a label" not in done.stdout

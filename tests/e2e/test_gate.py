@@ -244,3 +244,25 @@ def test_answers_to_one_case_are_no_more_cases_than_one(tmp_path: Path) -> None:
     shown = gate(home, "again", "--forbid", "answered_unanswerable>0", code=1)
     assert "0.33 of 2" in shown
     assert "of a case asked several times the share of its answers counts (4 answers)" in shown
+
+
+def test_qrels_may_say_what_is_relevant_and_what_can_not_be_answered(home: Path) -> None:
+    asked = ("-c", "correctness", "-j", "overlap", "--out", "plain")
+    judges("run", EXAMPLE / "cases.jsonl", *asked, folder=home)
+    qrels = ("--qrels", str(EXAMPLE / "qrels.txt"))
+    required = ("--require", "recall@3>=0.5", "--require", "nDCG@3>=0.5")
+    shown = gate(home, "plain", *qrels, *required)
+    assert "PASS  recall@3>=0.5  0.806 [0.670, 0.941]  by its interval, 36 cases" in shown
+    assert "recall@3: the passages of 36 answers stand in for `retrieved`" in shown
+    forbidden = ("--forbid", "answered_unanswerable>0")
+    shown = gate(home, "plain", *qrels, "--complete", *forbidden, code=1)
+    assert "FAIL  answered_unanswerable<=0  8 of 8" in shown
+    strangers = home / "strangers.txt"
+    strangers.write_text("nobody 0 en-backup-1 1\n", encoding="utf-8")
+    for wrong, complaint in (
+        (("--complete",), "--complete says that the qrels are complete; give --qrels"),
+        (("--qrels", "strangers.txt"), "none of its cases is in the qrels"),
+    ):
+        done = judges("gate", "plain", *wrong, *forbidden, folder=home, code=2)
+        assert complaint in done.stderr
+        assert len(done.stderr.splitlines()) == 1

@@ -90,6 +90,7 @@ def test_an_async_function_is_asked_several_questions_at_a_time() -> None:
         (None, "returned nothing; give passages and answer"),
         ("an answer", "returned a str; give passages and answer"),
         (("one", "two", "three"), "returned a tuple"),
+        (5, "returned an int; give passages and answer"),
         ({"text": "x"}, "without `contexts`, `retrieved` and `answer`"),
         (("a passage", "x"), "`contexts` is a str; give a list of passages"),
         (([{"id": "a"}], "x"), "`contexts.0.text` is missing"),
@@ -256,6 +257,16 @@ def test_the_curve_goes_no_deeper_than_what_was_retrieved() -> None:
     result = evaluate_pipeline(all_pages, questions(), (1, 10), criteria=ANSWERED, judges=HALVES)
     assert result.found.curve == (0.0, 1.0, 1.0)
     assert result.found.deepest == 3
+
+
+def test_where_nothing_was_answered_the_figures_are_undefined_and_the_reason_is_told() -> None:
+    def pipeline(_: Case) -> int:
+        return 5
+
+    result = evaluate_pipeline(pipeline, questions(2), criteria=ANSWERED, judges=HALVES)
+    assert len(result.failures) == 2
+    assert "returned an int" in result.failures[0].error
+    assert (result.figures["answered"].value, result.figures["answered"].reason) == (None, "no_data")
 
 
 def test_repeats_of_a_case_are_one_case_to_every_interval(tmp_path: Path) -> None:

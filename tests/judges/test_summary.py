@@ -121,6 +121,8 @@ def test_answers_to_a_case_that_was_asked_several_times_are_one_case_to_the_inte
     assert (row.mean.n, row.mean.n_clusters) == (6, 2)
     [row] = summarise_run(run, run.manifest(), cluster="id")
     assert row.mean.n_clusters == 6
+    [row] = summarise_run(run, run.manifest(), cluster="a field that none has")
+    assert row.mean.n_clusters == 2
 
 
 def test_slices_are_in_natural_order(tmp_path: Path) -> None:

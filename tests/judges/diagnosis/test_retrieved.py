@@ -75,6 +75,12 @@ def test_labels_from_elsewhere_go_before_those_of_the_cases() -> None:
     assert read_retrieval(cases, labels, complete=True)["r"].needs == ()
 
 
+def test_labels_are_those_of_the_case_that_was_asked_several_times() -> None:
+    cases = [Case(name, contexts=(Context("x", "a"),), extra={"repeat_of": "q"}) for name in ("q", "q#2")]
+    found = read_retrieval(cases, {"q": [Label("a")]}, complete=True)
+    assert [[str(need) for need in found[name].needs or ()] for name in ("q", "q#2")] == [["a"], ["a"]]
+
+
 def test_labels_of_another_chunking_are_refused() -> None:
     with pytest.raises(InputError, match="stale qrels"):
         read("a@2", "b@2", relevant=["a@1"])

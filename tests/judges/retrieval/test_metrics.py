@@ -33,6 +33,11 @@ def test_a_metric_is_parsed_from_its_text_in_any_case(metric: Metric) -> None:
     assert Metric.parse(str(metric)) == Metric.parse(str(metric).lower()) == metric
 
 
+@pytest.mark.parametrize(("text", "name"), [("MRR", "RR"), ("mrr@10", "RR@10"), ("MAP", "AP"), ("Precision@5", "P@5")])
+def test_metrics_go_by_their_other_names_in_the_field_too(text: str, name: str) -> None:
+    assert str(Metric.parse(text)) == name
+
+
 @pytest.mark.parametrize("text", ["", "nDCG@0", "nDCG@", "P@-1", "P@1.5", "F1", "Rprec@5", "P@٣", "P@1\n2", "P@1e3"])
 def test_what_is_no_metric_is_answered_with_those_there_are(text: str) -> None:
     with pytest.raises(InputError, match="is no metric; choose of P, recall, hit, RR, AP, nDCG, judged, Rprec"):
