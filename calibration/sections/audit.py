@@ -1,6 +1,6 @@
 """The audit of one judge as sections: what is decided first, then what it rests on."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from calibration.audit import Audit, View
 from calibration.decision import Check
@@ -165,11 +165,15 @@ def _agreement(audit: Audit) -> Section:
         ["people say", *(Column(printable(head, _LABEL_LENGTH + 7), "right") for head in heads)],
         [[row, *(f"{cells[name]:,}" for name in names)] for row, cells in audit.matrix.items()],
     )
-    columns = [f"abstentions {view.abstentions}" if len(audit.views) > 1 else "judge" for view in audit.views]
-    rows = [_rows(view) for view in audit.views]
     cell = shown if audit.pairs.question.meaning.binary else _of_class
-    figures = Table.of(["", *columns], [[name, *(cell(each[name]) for each in rows)] for name in rows[0]])
-    return Section("Agreement with people", (matrix, figures))
+    agreement = _table(audit, [_agreement_of(view) for view in audit.views], shown)
+    errors = _table(audit, [_errors_of(view) for view in audit.views], cell)
+    return Section("Agreement with people", (agreement, matrix, errors))
+
+
+def _table(audit: Audit, rows: Sequence[Mapping[str, Figure]], cell: Callable[[Figure], str]) -> Table:
+    columns = [f"abstentions {view.abstentions}" if len(audit.views) > 1 else "judge" for view in audit.views]
+    return Table.of(["", *columns], [[name, *(cell(each[name]) for each in rows)] for name in rows[0]])
 
 
 def _of_class(figure: Figure) -> str:
@@ -181,19 +185,24 @@ def _of_class(figure: Figure) -> str:
     return words.get(figure.reason or "") or shown(figure) if figure.value is None else shown(figure)
 
 
-def _rows(view: View) -> dict[str, Figure]:
-    metrics = view.metrics
-    rows = {"agreement": metrics.accuracy, "Cohen's kappa": view.kappa}
+def _agreement_of(view: View) -> dict[str, Figure]:
+    rows = {"agreement": view.metrics.accuracy, "Cohen's kappa": view.kappa}
     rows |= {f"kappa, {name} weights": figure for name, figure in view.weighted}
     if view.without_ties is not None:
         rows["agreement without ties"] = view.without_ties
+    return rows
+
+
+def _errors_of(view: View) -> dict[str, Figure]:
+    metrics = view.metrics
     if isinstance(metrics, BinaryMetrics):
-        return rows | {
+        return {
             "fails found (recall)": metrics.specificity,
             "fails that are right (precision)": metrics.npv,
             "passes found (recall)": metrics.recall,
             "passes that are right (precision)": metrics.precision,
         }
+    rows: dict[str, Figure] = {}
     for each in metrics.classes:
         label = printable(str(each.label), _LABEL_LENGTH)
         rows |= {f"{label} found (recall)": each.recall, f"{label} that is right (precision)": each.precision}
@@ -205,7 +214,7 @@ def _baselines(audit: Audit) -> Section:
     view = audit.views[0]
     own = [shown(view.metrics.accuracy), shown(view.kappa)]
     if binary:
-        own.append(shown(_rows(view)["fails found (recall)"]))
+        own.append(shown(_errors_of(view)["fails found (recall)"]))
     heads = ["agreement", "kappa", *(["fails found"] if binary else []), "judge's kappa is higher by"]
     rows = [["the judge", *own, ""]]
     for each in audit.baselines:
