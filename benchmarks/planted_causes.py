@@ -9,13 +9,17 @@ The rules were done before any topic was written. What the first topics showed w
 two has half of it in one passage, which no longer counts as enough, and an answer fails that cites only passages that
 aren't relevant. The later topics were written after that, and no rule was changed since. The held-out topics were
 written before the overlap judge learnt to weigh little what the question says itself, for which the other two had been
-looked at; nothing was changed after they were tried. Their numbers are the ones to go by.
+looked at. The unseen topics were written blind, without a look at rules, judge or the other topics, after the last
+change of any; nothing was changed after they were tried. Their numbers are the ones to go by: questions and answers are
+worded as people word them, so that an answer seldom repeats its question, and a judge that counts words takes more of
+the wrong answers for ones that miss the question.
 """
 
 import argparse
 import json
 import sys
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -35,9 +39,12 @@ from support.held_out_topics import HELD_OUT_TOPICS
 from support.planted_causes import CRITERIA as JUDGED
 from support.planted_causes import NO_FAULT, KnowingJudge, planted_cases
 from support.planted_topics import LATER_TOPICS, TOPICS
+from support.unseen_topics import UNSEEN_TOPICS
 
 FOR_OVERLAP = tuple(name for name in JUDGED if name != "source_use")
 """Counting words says nothing of whether a source is named rightly: citations are checked by labels."""
+
+CORPORA = {"first": TOPICS, "later": LATER_TOPICS, "held-out": HELD_OUT_TOPICS, "unseen": UNSEEN_TOPICS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +115,7 @@ def main() -> None:
     judged: list[tuple[Judge, tuple[str, ...]]] = [(KnowingJudge(), JUDGED), (TokenOverlapJudge(), FOR_OVERLAP)]
     scored = [
         score(f"{name} topics", judge, criteria, planted_cases(topics))
-        for name, topics in (("first", TOPICS), ("later", LATER_TOPICS), ("held-out", HELD_OUT_TOPICS))
+        for name, topics in CORPORA.items()
         for judge, criteria in judged
     ]
     if options.json:
@@ -141,4 +148,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with suppress(BrokenPipeError):  # whoever reads has seen enough: | head
+        main()

@@ -25,7 +25,7 @@ from typing import Final, NamedTuple
 
 __all__ = ["VERSION", "Overlap", "Passage", "Tokens", "best_overlap", "is_blank", "tokenise"]
 
-VERSION: Final = f"1/unicode-{unicodedata.unidata_version}"
+VERSION: Final = f"2/unicode-{unicodedata.unidata_version}"
 """Changes whenever tokens or weights may change: our rules, and the Unicode tables of this Python."""
 
 BLOCK: Final = 10
@@ -335,12 +335,14 @@ def _narrow(wanted: _Wanted, passage: Passage, found: _Found) -> tuple[int, int,
 
 CONTENT: Final = 4
 """Breadth from which a word is taken to carry content."""
-NUMBER: Final = 8
+LONG: Final = 6
+"""Breadth of a long word. Beyond it length tells little more."""
+NUMBER: Final = 2 * LONG
 
 
 @lru_cache(maxsize=1 << 15)
 def _breadth(key: str) -> int:
-    """Weight of a key before its rarity: a number weighs twice a long word, a word of one letter a quarter of it.
+    """Weight of a key before its rarity: a number weighs twice a long word, a word of one letter a sixth of it.
 
     The more frequent a word, the shorter it is, in all languages that were looked at: so length stands in for the lists
     of stop words we don't have, where a passage is too short for frequencies.
@@ -352,8 +354,8 @@ def _breadth(key: str) -> int:
     if _is_number(key):
         return NUMBER
     if _SHAPES[ord(key[0])] in "CT$":
-        return CONTENT
-    return min(len(key), CONTENT)
+        return LONG
+    return min(len(key), LONG)
 
 
 @lru_cache(maxsize=128)

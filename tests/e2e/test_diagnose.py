@@ -8,6 +8,8 @@ from support.command import EXAMPLE, SHARED, judges
 
 QRELS = ("--qrels", EXAMPLE / "qrels.txt", "--complete")
 
+GIVEN = {"reference": "In 1932.", "contexts": [{"id": "d1", "text": "It opened in 1932."}], "relevant": ["d1"]}
+
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -57,7 +59,7 @@ def test_json_is_one_document_of_it_all(home: Path) -> None:
 def test_slices_are_shown_with_what_the_mean_hides(home: Path) -> None:
     shown = diagnose(home, "demo", *QRELS, "--by", "meta.question_type")
     assert "unanswerable" in shown
-    assert "the mean of faithfulness, 0.57, hides meta.question_type unanswerable: 0.27" in shown
+    assert "the mean of faithfulness, 0.56, hides meta.question_type unanswerable: 0.25" in shown
     assert "no slice lies far below the rest" in diagnose(home, "demo", *QRELS, "--by", "lang")
 
 
@@ -97,6 +99,25 @@ def test_conversations_are_diagnosed_by_what_their_fields_say(tmp_path: Path) ->
     assert len(bluffs) == 10
     assert not any(honest[name] for name in bluffs)
     assert {"UNANSWERABLE", "PARTIAL"} <= {each["value"] for each in found["slices"]}
+
+
+def test_answers_to_a_case_that_was_asked_again_are_counted_as_answers(tmp_path: Path) -> None:
+    lines = [
+        {"id": f"{name}{again}", "question": "When?", "answer": answer, "repeat_of": name, "kind": name, **GIVEN}
+        for name, answers in (("a", ["Never."] * 3), ("b", ["In 1932."] * 3))
+        for again, answer in zip(("", "#2", "#3"), answers, strict=True)
+    ]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (tmp_path / "again.jsonl").write_text(text, encoding="utf-8")
+    judges("run", "again.jsonl", "-j", "overlap", "-c", "correctness", "--out", "again", folder=tmp_path)
+    shown = diagnose(tmp_path, "again", "--by", "kind")
+    assert "3 of 6 answers fail" in shown
+    assert "these answers are to 2 cases, asked several times" in shown
+    assert "such as\n" in shown
+    assert "3         1  1.00" in shown
+    assert "a#2" not in shown
+    assert "can't be told in 3 answers" in shown
+    assert "cases fail" not in shown
 
 
 def test_without_labels_what_is_missing_is_said(home: Path) -> None:

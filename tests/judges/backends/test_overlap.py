@@ -141,7 +141,7 @@ def test_what_must_be_covered_is_the_reference_and_the_question_not_the_answer()
         references=("Jane Austen",),
     )
     assert verdict(long, CORRECTNESS).score == 1
-    assert verdict(long, ANSWER_RELEVANCE).score == pytest.approx(8 / 11)
+    assert verdict(long, ANSWER_RELEVANCE).score == pytest.approx(9 / 12)
 
 
 def answered(question: str | None, answer: str, reference: str, *, contexts: Sequence[str] = ()) -> Case:
@@ -191,7 +191,7 @@ def test_what_the_question_says_counts_in_an_answer_that_is_held_against_passage
 def test_a_relevant_answer_may_deny_and_needs_no_number_of_the_question() -> None:
     case = Case(id="a", question="Was the bridge opened in 1932?", answer="No, the bridge was not opened then")
     found = verdict(case, ANSWER_RELEVANCE)
-    assert found.score == pytest.approx(1 - (8 + 2) / (3 + 3 + 4 + 4 + 2 + 8))
+    assert found.score == pytest.approx(1 - (12 + 2) / (3 + 3 + 6 + 6 + 2 + 12))
     assert "negated" not in found.rationale
 
 

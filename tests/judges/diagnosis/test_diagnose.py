@@ -14,6 +14,7 @@ from support.held_out_topics import HELD_OUT_TOPICS
 from support.planted_causes import CRITERIA as JUDGED
 from support.planted_causes import NO_FAULT, KnowingJudge, planted_cases
 from support.planted_topics import LATER_TOPICS, TOPICS, Topic
+from support.unseen_topics import UNSEEN_TOPICS
 
 
 class WrongJudge:
@@ -72,7 +73,7 @@ def test_where_to_act_first_is_clear_only_if_the_lead_is(tmp_path: Path) -> None
 
 def test_rules_that_lack_something_are_named_with_what_they_lack(tmp_path: Path) -> None:
     found = {each.cause: each for each in diagnose_run(ran(tmp_path, "missed", "missed")).inapplicable}
-    assert found["ranked_low"].cases == 2
+    assert found["ranked_low"].count == 2
     assert "`candidates`" in " ".join(found["ranked_low"].lacks)
     assert found["cut"].lacks == ("no spans of the documents are labelled",)
     assert "not_retrieved" not in found
@@ -80,7 +81,7 @@ def test_rules_that_lack_something_are_named_with_what_they_lack(tmp_path: Path)
 
 def test_slices_have_their_own_causes_and_what_the_mean_hides_is_called_out(tmp_path: Path) -> None:
     found = diagnose_run(ran(tmp_path, *["missed"] * 8, *["strayed"] * 20), by=["kind", "half"])
-    assert [(each.field, each.value, each.cases) for each in found.slices] == [
+    assert [(each.field, each.value, each.count) for each in found.slices] == [
         ("kind", "missed", 8),
         ("kind", "strayed", 20),
         ("half", "0", 14),
@@ -101,6 +102,13 @@ def test_repeats_of_a_case_are_one_case_to_every_interval(tmp_path: Path) -> Non
     evaluate_sync(cases, [CORRECTNESS], WrongJudge(), out=tmp_path)
     found = diagnose_run(Run(tmp_path))
     assert (found.failing.n, found.failing.n_clusters, found.causes[0].figure.n_clusters) == (8, 4, 4)
+    assert found.is_repeated
+    cause = found.causes[0]
+    assert (cause.count, cause.asked, cause.cases) == (8, 4, ("c0", "c2", "c4"))
+    record = found.to_record()
+    assert (record["cases"], record["answers"]) == (4, 8)
+    assert {(each["cases"], each["answers"]) for each in (*record["causes"], *record["inapplicable"])} == {(4, 8)}
+    assert [each["asked"] for each in record["per_case"]][:3] == ["q0", "q0", "q1"]
 
 
 def test_a_field_may_say_what_can_be_answered(tmp_path: Path) -> None:
@@ -158,7 +166,11 @@ def planted(cases: list[Case]) -> list[str]:
     return [str(case.find("planted.component")) for case in cases]
 
 
-@pytest.mark.parametrize("topics", [TOPICS, LATER_TOPICS, HELD_OUT_TOPICS], ids=["first", "later", "held-out"])
+@pytest.mark.parametrize(
+    "topics",
+    [TOPICS, LATER_TOPICS, HELD_OUT_TOPICS, UNSEEN_TOPICS],
+    ids=["first", "later", "held-out", "unseen"],
+)
 def test_the_planted_component_is_named_in_95_percent_of_the_cases_if_the_judge_knows(
     tmp_path: Path, topics: tuple[Topic, ...]
 ) -> None:
