@@ -1,12 +1,13 @@
 """What judges said of each case: judged in a run, or stored in the records of a file by somebody else."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias, cast
 
 from calibration.labels import label_text
-from calibration.meaning import number_of
+from calibration.meaning import Meaning, number_of
+from judges.backends.stored import fields_of, unstored
 from judges.case import Case, Part
 from judges.criteria import CRITERIA
 from judges.criterion import Criterion
@@ -17,9 +18,10 @@ from judges.errors import InputError
 from judges.fields import MISSING, find_longest
 from judges.verdict import Abstained, Failed, Verdict
 
-__all__ = ["Answer", "Answers", "Subject", "answers_in_file", "answers_in_run", "stored_subjects"]
+__all__ = ["Answer", "Answers", "Subject", "answers_in_file", "answers_in_run", "gives_scores", "stored_subjects"]
 
 _WHY = 300
+_MOST_NAMES = 200  # of fields, to find the one that was meant
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,23 +105,33 @@ def stored_subjects(path: Path, judge: str, criteria: Sequence[str] | None) -> l
     Args:
         path: Records of cases.
         judge: `judges.gpt-4.correctness`, or `judges.gpt-4` for all it was asked.
-        criteria: Only these; None for all.
+        criteria: Only these; None for all. One name, of a field that holds one verdict: what it is about, whatever the
+            field is called.
 
     Raises:
-        InputError: No record has the field.
+        InputError: No record has a verdict there.
     """
+    there: dict[str, None] = {}
+    named: dict[str, Case] = {}
     for case in read_cases(path):
         value = find_longest(case.extra, judge)
-        if value is MISSING or value is None:
-            continue
         if isinstance(value, dict):
-            names = list(cast("dict[str, object]", value))
-            return [
-                _stored(judge, name, f"{judge}.{name}", case) for name in names if criteria is None or name in criteria
-            ]
-        owner, _, name = judge.rpartition(".")
-        return [_stored(owner, name, judge, case)]
-    raise InputError(f"{path}: no record has `{judge}`; name the field of the stored verdicts: judges.NAME.DIMENSION")
+            for name, label in cast("dict[str, object]", value).items():
+                if label is not None and label != "":
+                    named.setdefault(name, case)
+        elif value is not MISSING and value is not None and value != "":
+            owner, _, name = judge.rpartition(".")
+            if criteria is None or name in criteria:
+                return [_stored(owner, name, judge, case)]
+            if len(criteria) > 1:
+                raise InputError(f"{path}: `{judge}` holds one verdict; which of {', '.join(criteria)} is it about?")
+            return [_stored(judge, criteria[0], judge, case)]
+        if len(there) < _MOST_NAMES:
+            there.update(dict.fromkeys(fields_of(case)))
+    wanted = [name for name in named if criteria is None or name in criteria]
+    if not wanted:
+        raise InputError(f"{path}: {unstored('.'.join([judge, *(criteria or ())][:2]) if named else judge, there)}")
+    return [_stored(judge, name, f"{judge}.{name}", named[name]) for name in wanted]
 
 
 def _stored(owner: str, name: str, field: str, case: Case) -> Subject:
@@ -153,3 +165,14 @@ def _of_field(case: Case, field: str) -> Answer | None:
     except TypeError:
         raise InputError(f"case `{case.id}`: `{field}` holds several values; name one of them: {field}.…") from None
     return None if text is None else Answer("verdict", number_of(text), text)
+
+
+def gives_scores(answers: Iterable[Answer | None], meaning: Meaning) -> bool:
+    """Whether a stored judge's numbers are scores, since not all of them are labels: among 0.6 and 0.8 a 1 is no `1`.
+
+    Where labels are pass and fail a threshold tells, so this is false.
+    """
+    if meaning.binary or not meaning.labels:
+        return False
+    numbers = {each.label for each in answers if each is not None and each.kind == "verdict" and each.score is not None}
+    return any(label is not None and meaning.label_said(label) not in meaning.labels for label in numbers)

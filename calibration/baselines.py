@@ -47,30 +47,37 @@ class Baseline:
 
 
 def baselines(items: Items, *, paired_answers: bool) -> tuple[Baseline, ...]:
-    """The three baselines.
+    """The three baselines; without those that have nothing to go by, since their measure is the same of every case: the
+    records hold labels and no texts, say.
 
     Args:
         items: What the judge is held against people on.
         paired_answers: Whether a case is two answers, A and B, and a label says which is better.
     """
-    rows = items.pairs
-    overlap, length = (np.array([getattr(each, name) for each in rows]) for name in ("overlap", "length"))
+    overlap, length = (np.array([getattr(each, name) for each in items.pairs]) for name in ("overlap", "length"))
+    found: list[Baseline] = []
     if paired_answers and {"a", "b"} <= set(items.labels):
-        return (
-            _most_frequent(items),
-            _baseline(
-                "overlap", "prefers the answer with more words of the text it answers to", _signs(items, overlap), items
-            ),
-            _baseline("length", "prefers the longer answer", _signs(items, length), items),
-        )
-    if set(items.labels) != {FAIL, PASS}:
-        return (_most_frequent(items),)
-    cut = "cut where kappa is highest on other cases"
-    return (
-        _baseline("same_label", "passes everything", [PASS] * len(rows), items),
-        _baseline("overlap", f"share of words in common, {cut}", _cut(items, overlap), items),
-        _baseline("length", f"length of what is judged, {cut}", _cut(items, length, either_way=True), items),
-    )
+        found.append(_most_frequent(items))
+        if _varies(overlap):
+            how = "prefers the answer with more words of the text it answers to"
+            found.append(_baseline("overlap", how, _signs(items, overlap), items))
+        if _varies(length):
+            found.append(_baseline("length", "prefers the longer answer", _signs(items, length), items))
+    elif set(items.labels) != {FAIL, PASS}:
+        found.append(_most_frequent(items))
+    else:
+        cut = "cut where kappa is highest on other cases"
+        found.append(_baseline("same_label", "passes everything", [PASS] * len(items.pairs), items))
+        if _varies(overlap):
+            found.append(_baseline("overlap", f"share of words in common, {cut}", _cut(items, overlap), items))
+        if _varies(length):
+            said = _cut(items, length, either_way=True)
+            found.append(_baseline("length", f"length of what is judged, {cut}", said, items))
+    return tuple(found)
+
+
+def _varies(values: NDArray[np.float64]) -> bool:
+    return np.unique(values).size > 1
 
 
 def _most_frequent(items: Items) -> Baseline:

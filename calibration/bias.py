@@ -11,7 +11,7 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
-from calibration.findings import Finding, Skipped, Turned, effect_of_change, repeat_noise, turned
+from calibration.findings import Finding, Skipped, Turned, effect_of_change, is_askable, repeat_noise, turned
 from calibration.items import Items, labelled_items
 from calibration.meaning import PASS
 from calibration.pairs import Pairs
@@ -168,7 +168,8 @@ def findings_of(
 def _repeat(observed: Observed, _: Pairs | None) -> list[Finding] | str:
     rows = [each for each in observed.seen if len(each.replicates) > 1]
     if not rows:
-        return "the run has one replicate of each judgement: --probe repeat asks again"
+        why = "the run has one replicate of each judgement"
+        return f"{why}: --probe repeat asks again" if is_askable(observed.assignment) else why
     scores = [each.replicates for each in rows]
     what = f"the {len(scores[0])} replicates of the run"
     return [repeat_noise(scores, observed.assignment.threshold, _clusters(observed, rows), what)]
@@ -179,7 +180,9 @@ def _position(observed: Observed, _: Pairs | None) -> list[Finding] | str:
         return f"`{observed.assignment.criterion.name}` judges one answer at a time, not pairs"
     rows = [each for each in observed.seen if each.score is not None or each.order_dependent]
     if not any(each.order_dependent for each in rows):
-        return "no pair of the run was found to depend on the order; --probe position asks in both orders"
+        if is_askable(observed.assignment):
+            return "no pair of the run was found to depend on the order; --probe position asks in both orders"
+        return "one order is stored; if the other is too: judges compare FILE FILE --judge-a A --judge-b B"
     share = proportion([each.order_dependent for each in rows], _clusters(observed, rows))
     return [
         Finding(

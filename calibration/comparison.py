@@ -3,6 +3,7 @@
 `calibration.matching` says which of these it is; `calibration.on_gold` holds two judges against people's labels.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,19 +11,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibration.answers import Answer
 from calibration.differences import Found, People, RatePair, adjusted_p, clusters_of, detectable, found, parts
 from calibration.matching import Both, Matched, Matching
-from calibration.meaning import PASS
+from calibration.meaning import ANSWERS_OF_PAIR, PASS, PREFERENCE
 from calibration.statistics.agreement import kappa
 from calibration.statistics.confusion import mcnemar_of_items
 from calibration.statistics.contrasts import PairedDifference, mean_difference
 from calibration.statistics.scores import pair_scores, spearman
 from calibration.statistics.systems import PairedComparison, PairedPpi, compare_systems, paired_ppi_difference
 from calibration.statistics.tables import pair_labels
-from judges.figures import Figure
+from judges.criterion import Unit
+from judges.figures import Figure, undefined
 from judges.intervals import proportion
 
-__all__ = ["Differing", "JudgesAgreement", "SystemsComparison", "compare_agreement", "compare_answers"]
+__all__ = [
+    "Differing",
+    "JudgesAgreement",
+    "LabelsAgreement",
+    "SystemsComparison",
+    "compare_agreement",
+    "compare_answers",
+]
 
 _LABELS = ("fail", "pass")
 
@@ -270,12 +280,54 @@ class JudgesAgreement:
         }
 
 
-def compare_agreement(matching: Matching) -> list[JudgesAgreement]:
+@dataclass(frozen=True, slots=True)
+class LabelsAgreement:
+    """How far two judges agree with each other by labels none of which is good: which of two answers is better, say."""
+
+    criterion: str
+    judge_a: str
+    judge_b: str
+    slice: str | None
+    labels: tuple[str, ...]
+    """All that either of them says."""
+    matrix: Mapping[str, Mapping[str, int]]
+    """Cases by A's label, then by B's."""
+    agreement: Figure
+    kappa: Figure
+    left_out: Mapping[str, int]
+    """Cases without a label of one side, by side and kind."""
+    differ: tuple[tuple[str, str, str], ...]
+    """The cases they differ on: id, A's label, B's."""
+
+    def to_record(self) -> dict[str, Any]:
+        """The agreement as JSON-ready values."""
+        return {
+            "criterion": self.criterion,
+            "judge_a": self.judge_a,
+            "judge_b": self.judge_b,
+            "slice": self.slice,
+            "labels": list(self.labels),
+            "matrix": {label: dict(row) for label, row in self.matrix.items()},
+            "agreement": self.agreement.to_record(),
+            "kappa": self.kappa.to_record(),
+            "left_out": dict(self.left_out),
+            "differ": [{"case": case, "label_a": one, "label_b": two} for case, one, two in self.differ],
+        }
+
+
+def compare_agreement(matching: Matching) -> list[JudgesAgreement] | list[LabelsAgreement]:
     """How far two judges agree with each other, and the cases they differ on.
+
+    By pass and fail; where no label is good, as with preferences, by labels. All criteria are compared in one way.
 
     Args:
         matching: Of mode `judges` or `same_judge`.
+
+    Raises:
+        InputError: Nobody knows which of a judge's scores are passes.
     """
+    if all(matched.by_label for matched in matching.matched):
+        return [_by_label(matched, name) for matched, name in parts(matching)]
     return [_agreement(matched, name) for matched, name in parts(matching)]
 
 
@@ -311,6 +363,36 @@ def _agreement(matched: Matched, name: str | None) -> JudgesAgreement:
         left_out=dict(sorted(matched.left_out.items())),
         differ=tuple(sorted(differing, key=lambda each: -abs(each.score_a - each.score_b))),
     )
+
+
+def _by_label(matched: Matched, name: str | None) -> LabelsAgreement:
+    said = [(each, _label(each.a), _label(each.b)) for each in matched.cases]
+    kept = [(each, one, two) for each, one, two in said if one is not None and two is not None]
+    used = sorted({label for _, one, two in kept for label in (one, two)})
+    known = PREFERENCE if matched.a.criterion.unit is Unit.PAIR else ()
+    labels = (*known, *(label for label in used if label not in known))
+    ids = clusters_of([each for each, _, _ in kept], matched)
+    cells = Counter((one, two) for _, one, two in kept)
+    first, second = [one for _, one, _ in kept], [two for _, _, two in kept]
+    return LabelsAgreement(
+        criterion=matched.a.criterion.name,
+        judge_a=matched.a.judge,
+        judge_b=matched.b.judge,
+        slice=name,
+        labels=labels,
+        matrix={one: {two: cells[one, two] for two in labels} for one in labels},
+        agreement=proportion([one == two for _, one, two in kept], ids, n_dropped=len(matched.cases) - len(kept)),
+        kappa=kappa(pair_labels(first, second, labels=labels, clusters=ids)) if kept else undefined("no_data"),
+        left_out=dict(sorted(matched.left_out.items())),
+        differ=tuple((each.case_id, one, two) for each, one, two in kept if one != two),
+    )
+
+
+def _label(answer: Answer | None) -> str | None:
+    """As files call it, of the two answers of a pair too."""
+    if answer is None or answer.kind != "verdict" or answer.label is None:
+        return None
+    return ANSWERS_OF_PAIR.get(answer.label, answer.label)
 
 
 # What both of them need

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from calibration.statistics.probes import Effect, Perturbation, holm_family
 from calibration.statistics.repeats import repeat_stability
+from judges.case import Part
+from judges.engine.plan import Assignment
 from judges.figures import Figure
 from judges.intervals import proportion
 
@@ -21,6 +23,7 @@ __all__ = [
     "Turned",
     "adjusted",
     "effect_of_change",
+    "is_askable",
     "repeat_noise",
     "turned",
 ]
@@ -49,6 +52,11 @@ class Turned:
     def to_record(self) -> dict[str, Any]:
         """The counts as JSON-ready values."""
         return {"of": self.of, "to_pass": self.to_pass, "to_fail": self.to_fail, "rate": self.rate.to_record()}
+
+
+def is_askable(assignment: Assignment) -> bool:
+    """Whether a judge can be asked again: one that reads verdicts stored with the cases says the same of any answer."""
+    return Part.EXTRA not in assignment.reads
 
 
 def turned(before: NDArray[np.bool_], after: NDArray[np.bool_], clusters: Sequence[str] | None) -> Turned:

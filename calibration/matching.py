@@ -14,6 +14,7 @@ from calibration.answers import Answer, Answers, answers_in_run
 from calibration.labels import group_of
 from calibration.stored import StoredJudge
 from judges.case import Case, Part
+from judges.criterion import Unit
 from judges.engine.plan import Assignment
 from judges.engine.run import Run
 from judges.errors import InputError
@@ -71,10 +72,19 @@ class Matched:
             raise InputError(self.no_cut)
 
     @property
+    def by_label(self) -> bool:
+        """Whether labels are compared, none of which is good: preferences, or stored words that nothing is said of."""
+        stored = ((self.stored_a, "a"), (self.stored_b, "b"))
+        words = (getattr(each, side) for is_stored, side in stored if is_stored for each in self.cases)
+        if self.no_cut:
+            return all(each is None or each.score is None for each in words)
+        return self.a.criterion.unit is Unit.PAIR and not (self.stored_a or self.stored_b)
+
+    @property
     def left_out(self) -> Counter[str]:
         """Cases without a verdict of either side, by side and kind: `a_abstained`, `b_failed`, `a_pending`."""
-        sides = chain.from_iterable((("a", each.a), ("b", each.b)) for each in self.cases)
-        kinds = ((side, _kind(answer)) for side, answer in sides)
+        sides, by_label = chain.from_iterable((("a", each.a), ("b", each.b)) for each in self.cases), self.by_label
+        kinds = ((side, _kind(answer, by_label=by_label)) for side, answer in sides)
         return Counter(f"{side}_{kind}" for side, kind in kinds if kind != "verdict")
 
     def slice(self, name: str | None) -> "Matched":
@@ -114,11 +124,12 @@ class _Shared:
     answers_b: Sequence[Answer | None] | None = None
 
 
-def _kind(answer: Answer | None) -> str:
-    """A stored answer that is neither good nor bad is no verdict."""
+def _kind(answer: Answer | None, *, by_label: bool) -> str:
+    """A stored answer that is neither good nor bad is no verdict, unless labels are compared."""
     if answer is None:
         return "pending"
-    return "failed" if answer.kind == "verdict" and answer.score is None else answer.kind
+    said = answer.label if by_label else answer.score
+    return "failed" if answer.kind == "verdict" and said is None else answer.kind
 
 
 def match(
@@ -158,6 +169,7 @@ def match(
         names = (", ".join(dict.fromkeys(each.criterion.name for each in asked)) for asked in (asked_a, asked_b))
         raise InputError(
             f"the runs have no criterion in common, or not worded the same (A: {next(names)}; B: {next(names)})"
+            + _is_about(run_a, run_b)
         )
     asked_a = [a for a in asked_a if a.criterion.fingerprint in common]
     asked_b = [b for b in asked_b if b.criterion.fingerprint in common]
@@ -183,6 +195,16 @@ def match(
         other_question=counts["other_question"],
         duplicates=0 if cluster is not None else max(len(m.cases) - len({c.cluster for c in m.cases}) for m in matched),
         slices=tuple(sorted(named, key=lambda name: (name == NO_SLICE, -named[name], name))),
+    )
+
+
+def _is_about(run_a: Run | StoredJudge, run_b: Run | StoredJudge) -> str:
+    """What may help where a field has another name than what it is about."""
+    asked = [each.assignments for each in (run_a, run_b) if isinstance(each, StoredJudge)]
+    if not asked or any(len(each) > 1 for each in asked):
+        return ""
+    return (
+        f"; stored verdicts whose field is called otherwise: -c {asked[0][0].criterion.name} says what they are about"
     )
 
 

@@ -10,7 +10,18 @@ from calibration.labels import CaseLabels, Labels
 from judges.backends.stored import BAD_WORDS, GOOD_WORDS
 from judges.errors import InputError
 
-__all__ = ["FAIL", "PASS", "Gold", "Meaning", "Positive", "Scale", "meaning_of", "number_of"]
+__all__ = [
+    "ANSWERS_OF_PAIR",
+    "FAIL",
+    "PASS",
+    "PREFERENCE",
+    "Gold",
+    "Meaning",
+    "Positive",
+    "Scale",
+    "meaning_of",
+    "number_of",
+]
 
 FAIL, PASS = "fail", "pass"  # the label's name, no secret
 _COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
@@ -21,9 +32,9 @@ _COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
 }
 _USUAL = (("pass", "fail"), ("correct", "incorrect"), ("yes", "no"), ("true", "false"), ("1", "0"))
 _WORDS = {**dict.fromkeys(GOOD_WORDS, PASS), **dict.fromkeys(BAD_WORDS, FAIL)}
-_ANSWERS = {"first": "a", "second": "b"}
+ANSWERS_OF_PAIR = {"first": "a", "second": "b"}
 """How our criterion `preference` calls the answers of a pair."""
-_PREFERENCE = ("a", "b", "tie")
+PREFERENCE = ("a", "b", "tie")
 _MOST_LEVELS = 20
 
 
@@ -170,8 +181,8 @@ class Meaning:
         Of pass and fail a judge may also speak in the usual words, whatever people's are.
         """
         comparing = self.positive is not None and self.positive.bound is not None
-        if text not in self.vocabulary and _ANSWERS.get(text) in self.labels:
-            return _ANSWERS[text]
+        if text not in self.vocabulary and ANSWERS_OF_PAIR.get(text) in self.labels:
+            return ANSWERS_OF_PAIR[text]
         if self.binary and text not in self.vocabulary and text.lower() in _WORDS:
             return _WORDS[text.lower()]
         if not comparing and text not in self.vocabulary:
@@ -244,8 +255,8 @@ def meaning_of(labels: Labels, *, positive: str | None, scale: Scale | None) -> 
     if positive is None and scale is None:
         if usual is not None:
             return Meaning((FAIL, PASS), Positive(usual[0]), None, False, frozenset(usual), span)
-        if set(values) <= set(_PREFERENCE):
-            return Meaning(_PREFERENCE, None, Scale(_PREFERENCE), False, frozenset(_PREFERENCE))
+        if set(values) <= set(PREFERENCE):
+            return Meaning(PREFERENCE, None, Scale(PREFERENCE), False, frozenset(PREFERENCE))
         if not numeric:
             raise InputError(
                 f"`{labels.field}`: which labels are good? say it with --positive, as in --positive correct or "

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from calibration.answers import Answer
+from calibration.answers import Answer, gives_scores
 from calibration.differences import Found, People, RatePair, adjusted_p, cases_of, clusters_of, detectable, found, parts
 from calibration.matching import Both, Matched, Matching
 from calibration.meaning import FAIL, PASS, Gold, Meaning
@@ -296,7 +296,11 @@ class _Side:
 
     @classmethod
     def _of(cls, answers: Sequence[Answer | None], meaning: Meaning, threshold: float, *, stored: bool) -> "_Side":
-        labels = tuple(_label(each, meaning, threshold) for each in answers)
+        scores = stored and gives_scores(answers, meaning)
+        labels = tuple(
+            INVALID if scores and each is not None and each.score is not None else _label(each, meaning, threshold)
+            for each in answers
+        )
         numbers = tuple(_number(each, meaning) for each in answers)
         return cls(
             labels,

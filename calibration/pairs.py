@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from calibration.answers import Answer, Answers, Subject
+from calibration.answers import Answer, Answers, Subject, gives_scores
 from calibration.labels import Labels, group_of
 from calibration.meaning import FAIL, PASS, Gold, Meaning
 from calibration.plain import length_of, overlap_of
@@ -84,7 +84,8 @@ class Pairs:
     abstained: Mapping[str, int]
     """Abstentions among the pairs, by reason."""
     failed: Mapping[str, int]
-    """Failures among the pairs, by kind of error; an answer that is no label is `not a label`."""
+    """Failures among the pairs, by kind of error; an answer that is no label is `not a label`, with the answer if few
+    others are."""
 
     @property
     def clustered(self) -> bool:
@@ -155,14 +156,19 @@ class _Joined:
         if not self.labelled and not self.pending:
             raise InputError(f"{source}: none of its {self.cases:,} cases has a label; do the ids match?")
         asked = self.question
-        threshold = _threshold(asked, [each.answer for each in self.labelled])
+        answers = [each.answer for each in self.labelled]
+        threshold = _threshold(asked, answers)
+        scores = asked.subject.field is not None and gives_scores(answers, asked.meaning)
         abstained, failed, pairs = Counter[str](), Counter[str](), list[Pair]()
+        strange: list[Answer] = []
         for one in self.labelled:
-            said = _said(asked.meaning, one.answer, threshold)
+            said = NUMBER if scores and one.answer.score is not None else _said(asked.meaning, one.answer, threshold)
             if said == ABSTAINED:
                 abstained[one.answer.why] += 1
+            elif said == FAILED and one.answer.kind == "failed":
+                failed[one.answer.why] += 1
             elif said == FAILED:
-                failed[one.answer.why if one.answer.kind == "failed" else _NOT_A_LABEL] += 1
+                strange.append(one.answer)
             pairs.append(
                 Pair(
                     one.case_id,
@@ -178,8 +184,9 @@ class _Joined:
                     one.slices,
                 )
             )
-        if asked.subject.field is not None and failed[_NOT_A_LABEL] == len(pairs) > 0:
-            raise _strange(asked, [one.answer for one in self.labelled])
+        if asked.subject.field is not None and len(strange) == len(pairs) > 0:
+            raise _strange(asked, strange)
+        failed += _no_labels(strange)
         others = [(_said(asked.meaning, answer, threshold), answer.score, cluster) for answer, cluster in self.others]
         verdicts = [(said == PASS, score, cluster) for said, score, cluster in others if said in asked.meaning.labels]
         return Pairs(
@@ -245,6 +252,14 @@ def _threshold(asked: Question, answers: Sequence[Answer]) -> float | None:
 _HALF = 0.5
 
 
+def _no_labels(answers: Sequence[Answer]) -> Counter[str]:
+    """Answers that are no label, each by itself if there are few kinds of them."""
+    words = Counter(each.label or "none" for each in answers)
+    if len(words) > _FEW_KINDS:
+        return Counter({_NOT_A_LABEL: len(answers)})
+    return Counter({f"{_NOT_A_LABEL} ({printable(word, _LABEL_LENGTH)})": count for word, count in words.items()})
+
+
 def _strange(asked: Question, answers: Sequence[Answer]) -> InputError:
     """Not one of the answers is a label: people and judge use other words, or the field is another."""
     found = Counter(each.label or "none" for each in answers).most_common(_SHOWN)
@@ -256,7 +271,7 @@ def _strange(asked: Question, answers: Sequence[Answer]) -> InputError:
     )
 
 
-_SHOWN, _LABEL_LENGTH = 5, 40
+_SHOWN, _LABEL_LENGTH, _FEW_KINDS = 5, 40, 3
 
 
 def _said(meaning: Meaning, answer: Answer, threshold: float | None) -> str:

@@ -15,7 +15,7 @@ from statistics import fmean
 import numpy as np
 from numpy.typing import NDArray
 
-from calibration.findings import Finding, Skipped, Turned, effect_of_change, repeat_noise, turned
+from calibration.findings import Finding, Skipped, Turned, effect_of_change, is_askable, repeat_noise, turned
 from calibration.perturbations import PERTURBATIONS, Changed, Perturbation, claim_alone, stated_fact
 from calibration.rewording import levels_renamed, levels_reversed
 from calibration.statistics.probes import Effect, perturbation, position_bias
@@ -57,17 +57,24 @@ def sampled(cases: Iterable[Case], n: int, seed: int) -> list[Case]:
     return [case for _, _, case in sorted(drawn, key=lambda each: each[1])]
 
 
-def check_askable(assignments: Iterable[Assignment]) -> None:
+def check_askable(assignments: Iterable[Assignment], *, in_run: bool = True) -> None:
     """Refuse to ask a judge again that reads what is stored: it says the same of whatever the answer becomes.
+
+    Args:
+        assignments: Who would be asked what.
+        in_run: Whether a run has judgements of theirs; else there are only cases.
 
     Raises:
         InputError: One of the judges does.
     """
     for each in assignments:
-        if Part.EXTRA in each.reads:
+        if not is_askable(each):
+            remedy = (
+                "leave out what needs new calls" if in_run else "make a run of it (judges run), and audit its folder"
+            )
             raise InputError(
                 f"the judge `{each.judge}` reads verdicts stored with the cases, so nobody can be asked again; "
-                "what was judged already can still be looked at: leave out what needs new calls"
+                f"what was judged already can still be looked at: {remedy}"
             )
 
 
@@ -179,7 +186,7 @@ class Probing:
         return Finding(
             "position",
             "",
-            "pairs in both orders: share won by whichever stands first, less that by whichever stands second",
+            "pairs in both orders: share won by the first shown, less that by the second",
             "gap",
             found.bias,
             Turned(found.n, None, None, found.inconsistency),

@@ -107,8 +107,10 @@ def scores_of(pairs: Pairs) -> Scores | None:
     clusters = [each.cluster for each in kept] if pairs.clustered else None
     paired = pair_scores(human, judge, clusters=clusters)
     stored = pairs.question.subject.field is not None
-    laid = _laid(judge, scale) if not stored else None
-    same = stored and (meaning.within(float(judge.min()), float(judge.max())) or (scale is not None and scale.ordered))
+    lowest, highest = float(judge.min()), float(judge.max())
+    inside = meaning.within(lowest, highest) or (_beyond("judge", judge, scale) is None and _is_range(scale))
+    laid = None if stored and (inside or lowest < 0 or highest > 1) else _laid(judge, scale)
+    same = stored and laid is None and (inside or (scale is not None and scale.ordered))
     differences = None
     if laid is not None or same:
         compared = paired if laid is None else pair_scores(human, laid, clusters=clusters)
@@ -118,7 +120,7 @@ def scores_of(pairs: Pairs) -> Scores | None:
             mean_absolute_error(compared),
             root_mean_squared_error(compared),
         )
-    beyond = [_beyond("people", human, scale), _beyond("judge", judge, scale) if stored else None]
+    beyond = [_beyond("people", human, scale), _beyond("judge", judge, scale) if stored and laid is None else None]
     return Scores(
         pearson(paired),
         spearman(paired),
@@ -139,6 +141,10 @@ def _number(pair: Pair, pairs: Pairs) -> float | None:
     return None if pairs.question.meaning.binary else pairs.question.meaning.number(pair.said)
 
 
+def _is_range(scale: Scale | None) -> bool:
+    return scale is not None and scale.low is not None
+
+
 def _laid(judge: NDArray[np.float64], scale: Scale | None) -> NDArray[np.float64] | None:
     if scale is None or scale.low is None or scale.high is None:
         return None
@@ -155,7 +161,10 @@ def _beyond(whose: str, numbers: NDArray[np.float64], scale: Scale | None) -> Be
 def _ranks(kept: Sequence[Pair], judged: ScorePairs, clusters: Sequence[str] | None) -> tuple[Rank, ...]:
     found: list[Rank] = []
     for name in ("overlap", "length"):
-        plain = pair_scores(judged.human, [getattr(each, name) for each in kept], clusters=clusters)
+        values = np.array([getattr(each, name) for each in kept], dtype=np.float64)
+        if np.unique(values).size < 2:
+            continue  # nothing to go by: the records hold labels and no texts, say
+        plain = pair_scores(judged.human, values, clusters=clusters)
         own = spearman(plain)
         found.append(Rank(name, own, _advantage(judged, plain, own)))
     return tuple(found)

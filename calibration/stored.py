@@ -68,8 +68,8 @@ def stored_judge(
         )
     name = judge.removeprefix(STORED)
     subjects = stored_subjects(path, name, None)
-    if criteria is not None and len(subjects) == 1 and len(criteria) == 1:
-        subjects = [replace(subjects[0], criterion=criteria[0])]
+    if criteria is not None and len(subjects) == 1 and criteria[1:] == [] and subjects[0].criterion != criteria[0]:
+        subjects = [replace(subjects[0], criterion=criteria[0], judge=name.removeprefix("judges."))]
     named = [each for each in subjects if criteria is None or each.criterion in criteria]
     if not named:
         there = ", ".join(each.criterion for each in subjects)

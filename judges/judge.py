@@ -21,6 +21,7 @@ class Judge(Protocol):
         describe(criterion) -> Mapping          what that fingerprint is made of, by name: for telling what differs
         reads: tuple[Part, ...]                 parts of a case it reads beside the criterion's: in each judgement's key
         threshold_is_fitted: bool               of a dataclass: set where labels have fitted its thresholds
+        admit(cases, criteria) -> Iterator      the same cases, while a run takes them in: refuses what it can't judge
         requests(case, criterion) -> list       the requests a judgement begins with, for planning its cost
         async aclose()                          lets go of connections, after an evaluation; it still serves the next
     """

@@ -1,7 +1,6 @@
 """`judges audit`: the biases and the noise of a judge. Mounted into the `judges` command."""
 
 import asyncio
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from judges.cli.options import RunOptions, command_with
-from judges.cli.output import Exit, TerminalProgress, counted, data, money, note, usage_line, write_json
+from judges.cli.options import RunOptions, command_with, option_of
+from judges.cli.output import Exit, TerminalProgress, can_be_asked, counted, data, money, note, usage_line, write_json
 from judges.engine.progress import Counts
 from judges.errors import BudgetReached, InputError, ServiceError, TooManyFailed
 from judges.printable import printable
@@ -134,7 +133,7 @@ audit.__name__ = "audit"
 
 def _of_run(options: AuditOptions) -> "tuple[list[Audited], Price | None, Counts]":
     from calibration.bias import READING, Groups, findings_of, observe
-    from calibration.findings import adjusted
+    from calibration.findings import adjusted, is_askable
     from calibration.probing import ASKING
     from calibration.sections.bias import Audited
     from judges.engine.run import Run
@@ -176,7 +175,7 @@ def _of_run(options: AuditOptions) -> "tuple[list[Audited], Price | None, Counts
             tuple(skipped),
             manifest.cases,
             len(probings[place].cases) if probings else None,
-            more=() if options.probe is not None else ASKING,
+            more=ASKING if options.probe is None and is_askable(assignment) else (),
         )
         for place, (assignment, (findings, skipped)) in enumerate(zip(assignments, found, strict=True))
     ]
@@ -199,6 +198,8 @@ def _ask_again(
     rephrased = _rephrased(options, assignments)
     connections = connections_of(options)
     judges = {name: connections.judge(name) for name in dict.fromkeys(each.judge for each in assignments)}
+    for remark in connections.check_asked(option_of):
+        note(remark)
     for each in assignments:
         [now] = assign([each.criterion], [judges[each.judge]])
         if now.fingerprint != each.fingerprint:
@@ -295,7 +296,7 @@ def _of_cases(options: AuditOptions) -> "tuple[list[Audited], Price | None, Coun
     cases = sampled(source, options.n, options.seed)
     job.intake.report(job.criteria)
     by_name = job.by_name()
-    check_askable(job.assignments)
+    check_askable(job.assignments, in_run=False)
     rephrased = _rephrased(options, job.assignments)
     probings = [
         prepare(
@@ -436,7 +437,7 @@ def may_spend(price: Price, *, yes: bool, max_cost: float | None) -> None:
     allowed = _ASK_ABOVE if max_cost is None else max_cost
     if price.cost is not None and price.cost <= allowed:
         return
-    if not sys.stdin.isatty():
+    if not can_be_asked():
         raise InputError("nothing was asked: say with --yes that these calls may be paid")
     if not typer.confirm("Ask?", err=True):
         raise typer.Exit(Exit.DONE)

@@ -82,6 +82,9 @@ def compare(
 
     if html is not None:
         check_page(html)
+    if not gold and (scale is not None or (positive is not None and not (run_a.is_file() or run_b.is_file()))):
+        given = "--positive" if scale is None else "--scale"
+        raise InputError(f"{given} says how people's labels are read; give their file with --gold, or leave it out")
     read = _Read(positive, None if scale is None else Scale.parse(scale))
     homes = _homes((run_a, run_b), (judge_a, judge_b), criterion, positive, gold or [], label or [], cluster)
     labels = _labels(_names(homes[0]), gold or [], label or [], criterion, cluster)
@@ -112,7 +115,8 @@ def compare(
     if html is not None:
         kinds = {"systems": "Two systems compared", "judges": "Two judges compared", "same_judge": "One judge twice"}
         against = f", with the labels of {', '.join(map(str, gold))}" if gold else ""
-        write_page(html, Page(kinds[matching.mode], f"{run_a} and {run_b}{against}", (chapter,)))
+        runs = str(run_a) if run_a == run_b else f"{run_a} and {run_b}"
+        write_page(html, Page(kinds[matching.mode], f"{runs}{against}", (chapter,)))
     if json:
         write_json(
             {

@@ -109,7 +109,8 @@ def _verdict(audit: Audit) -> str:
         }[decision.status]
     beyond = "beyond chance" if audit.views else "in their order of the cases"
     if decision.status == "PASS":
-        return f"the judge agrees with people {beyond}, and more than the baselines do"
+        more = any("_over_" in each.result.requirement.name for each in decision.checks)
+        return f"the judge agrees with people {beyond}" + (", and more than the baselines do" if more else "")
     short = [each.result for each in decision.checks if each.result.status != "PASS"]
     failed = [each for each in short if each.status == "FAIL"]
     own = [each for each in failed or short if "_over_" not in each.requirement.name]
@@ -229,6 +230,9 @@ def _baselines(audit: Audit) -> Section:
     beaten = [_BASELINES[each.name] for each in audit.baselines if not each.beaten]
     if beaten:
         lines.append(f"not beaten, by the interval of the difference: {', '.join(beaten)}")
+    absent = [words for name, words in _BASELINES.items() if name not in {each.name for each in audit.baselines}]
+    if binary and absent:
+        lines.append(f"the same of every case, so no baseline: {', '.join(absent)}")
     return Section("Beside what judges nothing", (Table.of(["", *heads], rows), *lines))
 
 
@@ -411,11 +415,11 @@ def _suggestion(found: SuggestedThreshold | None) -> list[str]:
         return ["another threshold: too few cases, or groups, to try one out of fold"]
     if found.at.value is None:
         return [f"another threshold: by the rule {found.rule} nothing should pass; keep the one in use"]
-    now = "" if found.now is None else f" at {found.now:g}"
+    now = "" if found.now is None else f", at {found.now:g}"
     head = "suggested threshold" if found.suggested else "no other threshold is suggested: the best one"
     lines = [
         f"{head} by {found.rule}: {shown(found.at)}",
-        f"kappa out of fold {shown(found.kappa)}, now{now} {shown(found.kappa_now)}; difference {shown(found.gain)}",
+        f"kappa out of fold {shown(found.kappa)}, now{now}: {shown(found.kappa_now)}; difference {shown(found.gain)}",
     ]
     if found.optimism is not None:
         lines.append(f"on the cases it was chosen on kappa looks {found.optimism:.2f} higher")
@@ -545,7 +549,9 @@ def _notes(audit: Audit) -> list[str]:
         everything = audit.baselines[0].agreement.value
         agreed = audit.views[0].metrics.accuracy.value
         if everything is not None and agreed is not None and everything > agreed:
-            notes.append("passing everything agrees with people more often than the judge does; kappa tells them apart")
+            notes.append(
+                "passing everything agrees with people more often than the judge does; kappa sets chance apart"
+            )
     if pairs.clustered and main.n_clusters is not None:
         notes.append(
             f"intervals allow for {main.n_clusters:,} groups by {pairs.question.cluster}"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from calibration.findings import Finding, Skipped
+from calibration.findings import Finding, Skipped, is_askable
 from calibration.words import FLAGS, REASONS, figure_in_words, two_digits
 from judges.cli.output import counted
 from judges.engine.plan import Assignment
@@ -61,7 +61,11 @@ def chapter_of(one: Audited, source: str) -> Chapter:
     parts.append(f"a score passes from {one.assignment.threshold:g}")
     sections: list[Section] = []
     if one.findings:
-        sections += [Section("What is shown", tuple(_shown(one))), Section("What was measured", _measured(one))]
+        sections += [
+            Section("What is shown", tuple(_shown(one))),
+            Section("What was measured", _measured(one)),
+            Section("What the probes are", tuple(f"{each.name}: {each.what}" for each in one.findings)),
+        ]
     if notes := _notes(one):
         sections.append(Section("Notes", tuple(notes)))
     if one.skipped:
@@ -91,7 +95,6 @@ def _measured(one: Audited) -> tuple[Block, ...]:
             Column("to fail", "right"),
             Column("p (Holm)", "right"),
             "found",
-            Column("what is measured", free=True),
         ],
         [
             [
@@ -101,7 +104,6 @@ def _measured(one: Audited) -> tuple[Block, ...]:
                 *_turned(each),
                 _p(each),
                 _found(each),
-                each.what,
             ]
             for each in one.findings
         ],
@@ -161,7 +163,8 @@ def _p(finding: Finding) -> str:
 def _shown(one: Audited) -> list[str]:
     shown = [each for each in one.findings if each.found == "shown"]
     if all(each.measure == "description" for each in one.findings):
-        return ["none of this tests for a bias: people's labels (--gold) do, or new calls (--probe)"]
+        calls = ", or new calls (--probe)" if is_askable(one.assignment) else ""
+        return [f"none of this tests for a bias: people's labels (--gold) do{calls}"]
     if not shown:
         return ["these cases show no bias: `at most` says how large it may still be"]
     return [f"{each.name}: {_sentence(each)}" for each in shown]

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from calibration.comparison import JudgesAgreement, SystemsComparison
+from calibration.comparison import JudgesAgreement, LabelsAgreement, SystemsComparison
 from calibration.differences import Found, RatePair
 from calibration.matching import Matching
 from calibration.on_gold import JudgesOnGold
@@ -20,7 +20,9 @@ from judges.report.sections import Block, Chapter, Column, Illustration, Section
 
 __all__ = ["Asked", "Compared", "chapter_of"]
 
-Compared: TypeAlias = Sequence[SystemsComparison] | Sequence[JudgesOnGold] | Sequence[JudgesAgreement]
+Compared: TypeAlias = (
+    Sequence[SystemsComparison] | Sequence[JudgesOnGold] | Sequence[JudgesAgreement] | Sequence[LabelsAgreement]
+)
 
 _SLICE_LENGTH = 32
 _DECIDERS = {
@@ -28,7 +30,11 @@ _DECIDERS = {
     "kappa_quadratic": "kappa, quadratic",
     "spearman": "Spearman",
 }
-_BY = {"kappa_quadratic": "kappa with quadratic weights", "spearman": "Spearman's correlation"}
+_BY = {
+    "kappa": "kappa",
+    "kappa_quadratic": "kappa with quadratic weights",
+    "spearman": "Spearman's correlation",
+}
 _SAID = {"abstained": "abstained", "failed": "failed", "pending": "not judged yet"}
 
 
@@ -49,7 +55,7 @@ def chapter_of(made: Compared, matching: Matching, asked: Asked) -> Chapter:
     """All that a comparison says: at least one comparison is there."""
     systems = [each for each in made if isinstance(each, SystemsComparison)]
     on_gold = [each for each in made if isinstance(each, JudgesOnGold)]
-    alone = [each for each in made if isinstance(each, JudgesAgreement)]
+    alone = [each for each in made if isinstance(each, JudgesAgreement | LabelsAgreement)]
     where = f"run: {asked.a}" if asked.a == asked.b else f"A: {asked.a}; B: {asked.b}"
     if systems:
         judges = ", ".join(dict.fromkeys(each.judge for each in systems))
@@ -62,16 +68,19 @@ def chapter_of(made: Compared, matching: Matching, asked: Asked) -> Chapter:
     return Chapter(title, "; ".join(filter(None, (where, who))), _of_agreement(alone, matching, asked))
 
 
-def _judges(matching: Matching, made: Sequence[JudgesOnGold | JudgesAgreement], how: str) -> tuple[str, str]:
+def _judges(
+    matching: Matching, made: Sequence[JudgesOnGold | JudgesAgreement | LabelsAgreement], how: str
+) -> tuple[str, str]:
     one, cases = made[0], counted(matching.shared, "case")
     if matching.mode == "same_judge":
         return f"one judge ({one.judge_a}) twice on the same answers, {how}: {cases}", ""
     first = matching.matched[0]
+    cuts = (None, None) if isinstance(one, LabelsAgreement) else (one.threshold_a, one.threshold_b)
     said = [
         f"{side} is {judge}" + _cut(cut, stored=stored)
         for side, judge, cut, stored in (
-            ("A", one.judge_a, one.threshold_a, first.stored_a),
-            ("B", one.judge_b, one.threshold_b, first.stored_b),
+            ("A", one.judge_a, cuts[0], first.stored_a),
+            ("B", one.judge_b, cuts[1], first.stored_b),
         )
     ]
     return f"two judges on the same answers, {how}: {cases}", "; ".join(said)
@@ -83,7 +92,7 @@ def _cut(threshold: float | None, *, stored: bool) -> str:
     return f" (stored; numbers pass from {threshold:g})" if stored else f", passing from {threshold:g}"
 
 
-def _name(one: SystemsComparison | JudgesOnGold | JudgesAgreement) -> str:
+def _name(one: SystemsComparison | JudgesOnGold | JudgesAgreement | LabelsAgreement) -> str:
     return one.criterion if one.slice is None else f"{one.criterion}, {printable(one.slice, _SLICE_LENGTH)}"
 
 
@@ -123,7 +132,10 @@ def _of_systems(made: Sequence[SystemsComparison], matching: Matching, asked: As
     several = len({each.judge for each in made}) > 1
     names = [f"{_name(each)} by {each.judge}" if several else _name(each) for each in made]
     rows = list(zip(names, made, strict=True))
-    told = [f"{name}: {_told(each.found, each.scores.difference, each.detectable, 'is better')}" for name, each in rows]
+    told = [
+        f"{name}, by the mean score: {_told(each.found, each.scores.difference, each.detectable, 'is better')}"
+        for name, each in rows
+    ]
     scores = Table.of(
         ["mean score", Column("cases", "right"), "A", "B", "A less B", _p_head(len(made) > 1)],
         [
@@ -217,7 +229,7 @@ def _people(name: str, one: SystemsComparison) -> Section:
 def _of_gold(made: Sequence[JudgesOnGold], matching: Matching, asked: Asked) -> tuple[Section, ...]:
     several = len(made) > 1
     told = [
-        f"{_name(each)}{'' if each.decided_by == 'kappa' else f', by {_BY[each.decided_by]}'}: "
+        f"{_name(each)}, by {_BY[each.decided_by]}: "
         + _told(each.found, each.difference, each.detectable, "agrees better with people")
         for each in made
     ]
@@ -317,8 +329,13 @@ def _left_out_on_gold(name: str, one: JudgesOnGold) -> list[str]:
 # Two judges, nobody else
 
 
-def _of_agreement(made: Sequence[JudgesAgreement], matching: Matching, asked: Asked) -> tuple[Section, ...]:
-    sections = [_alone(one, matching, asked) for one in made]
+def _of_agreement(
+    made: Sequence[JudgesAgreement | LabelsAgreement], matching: Matching, asked: Asked
+) -> tuple[Section, ...]:
+    sections = [
+        _alone(one, matching, asked) if isinstance(one, JudgesAgreement) else _by_label(one, matching, asked)
+        for one in made
+    ]
     if matching.mode == "judges":
         sections.append(
             Section("Which is right", ("which of them is right, only people's labels can tell: --gold FILE",))
@@ -361,8 +378,40 @@ def _alone(one: JudgesAgreement, matching: Matching, asked: Asked) -> Section:
                 [[each.case_id, number(each.score_a), number(each.score_b)] for each in listed],
             )
         )
-    if listed and len(one.differ) > len(listed):
-        blocks.append(f"and {len(one.differ) - len(listed):,} more; see a case with: judges show RUN --case ID")
+    blocks += _more(len(one.differ) - len(listed), matching) if listed else []
+    return Section(_name(one), tuple(blocks))
+
+
+def _more(count: int, matching: Matching) -> list[Block]:
+    """How many more cases there are; those of a run can be looked at."""
+    if not count:
+        return []
+    first = matching.matched[0]
+    in_runs = not (first.stored_a and first.stored_b)
+    return [f"and {count:,} more" + ("; see a case with: judges show RUN --case ID" if in_runs else "")]
+
+
+def _by_label(one: LabelsAgreement, matching: Matching, asked: Asked) -> Section:
+    names = [printable(label, _SLICE_LENGTH) for label in one.labels]
+    heads = [Column(f"B: {name}" if at == 0 else name, "right") for at, name in enumerate(names)]
+    blocks: list[Block] = [
+        f"{_name(one)}: {counted(one.agreement.n, 'case')}",
+        Table.of(
+            ["", *heads],
+            [
+                [f"A: {name}", *(f"{count:,}" for count in one.matrix[label].values())]
+                for name, label in zip(names, one.labels, strict=True)
+            ],
+        ),
+        Table.of(["A with B", ""], [["agreement", shown(one.agreement)], ["Cohen's kappa", shown(one.kappa)]]),
+    ]
+    listed = one.differ[: asked.cases]
+    if listed:
+        columns = [Column("they differ on", limit=_SLICE_LENGTH), *(Column(side, limit=_SLICE_LENGTH) for side in "AB")]
+        blocks.append(Table.of(columns, [list(each) for each in listed]))
+        blocks += _more(len(one.differ) - len(listed), matching)
+    if matching.mode == "same_judge":
+        blocks.append(f"the label changed on {len(one.differ):,} of {counted(one.agreement.n, 'case')}")
     return Section(_name(one), tuple(blocks))
 
 

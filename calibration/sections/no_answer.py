@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from calibration.no_answer import NoAnswer
 from calibration.sections.pictures import answer_distributions, answer_picture
-from calibration.statistics.no_answer import Operation
+from calibration.statistics.no_answer import Costs, Operation
 from judges.cli.output import figure, number
 from judges.report.sections import Block, Chapter, Column, Illustration, Section, Table
 
@@ -37,9 +37,17 @@ def _sweep(result: NoAnswer) -> Section:
         [_row(each, result, suggested=each == apparent) for each in _some(result.sweep, apparent)],
     )
     picture = answer_picture(result)
-    return Section(
-        "What each threshold does", (sweep if picture is None else Illustration(picture, sweep, spoken=True),)
+    shown = sweep if picture is None else Illustration(picture, sweep, spoken=True)
+    return Section("What each threshold does", (shown, _what_mistakes_cost(result.costs)))
+
+
+def _what_mistakes_cost(costs: Costs) -> str:
+    mistakes = (
+        (costs.false_accept, "an unanswerable one is accepted"),
+        (costs.false_reject, "an answerable one is rejected"),
+        (costs.accepted_wrong, "an accepted one is answered wrongly"),
     )
+    return "cost: mean of all queries, " + ", ".join(f"{cost:g} where {what}" for cost, what in mistakes if cost)
 
 
 def _row(each: Operation, result: NoAnswer, *, suggested: bool) -> list[str]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -63,6 +63,7 @@ def asked(options: RunOptions, *, only_plans: bool = False) -> Asked:
     """
     from judges.backends.checks import ChecksJudge
     from judges.config import what_is_asked
+    from judges.engine.evaluate import admitted
     from judges.engine.plan import assign
     from judges.engine.run import Run
 
@@ -97,6 +98,7 @@ def asked(options: RunOptions, *, only_plans: bool = False) -> Asked:
     source = _reader(
         options.cases, options.reader, fields, options.format, {c.hypothesis for c in criteria}, intake.refuse
     )
+    wanted = islice(of_tier(source, options.tier), options.limit)
     return Asked(
         options,
         connections,
@@ -104,7 +106,7 @@ def asked(options: RunOptions, *, only_plans: bool = False) -> Asked:
         judges,
         assignments,
         intake,
-        islice(of_tier(source, options.tier), options.limit),
+        admitted(wanted, assignments, {judge.name: judge for judge in judges}),
         Run(options.out if options.out is not None else _folder(options, fields, assignments)),
     )
 
@@ -161,12 +163,14 @@ def connections_of(options: RunOptions, *, only_plans: bool = False) -> "Connect
 
 def run(options: RunOptions) -> None:
     """Judge the cases of a file. Stopped at any moment, the same command goes on where it was."""
+    from judges.backends.stored import StoredVerdicts
     from judges.engine.evaluate import judge_run
     from judges.engine.run import Manifest
     from judges.summary import summarise_run
 
     job = asked(options)
     home, intake = job.run, job.intake
+    askable = {judge.name for judge in job.judges if not isinstance(judge, StoredVerdicts)}
     counts = Counts()
     manifest: Manifest | None = None
     stopped: JudgesError | None = None
@@ -192,7 +196,7 @@ def run(options: RunOptions) -> None:
                         manifest,
                         job.by_name(),
                         workers=options.workers,
-                        max_failures=options.max_failures,
+                        max_failures=options.max_failures if askable else 1.0,  # what costs nothing is read to its end
                         counts=counts,
                         progress=progress,
                     )
@@ -212,19 +216,20 @@ def run(options: RunOptions) -> None:
     print_summary(home, manifest, rows, json=options.json)
     if stopped is not None:
         note(f"judges: {printable(str(stopped))}")
-        note(f"what was judged is kept: {_remedy(rows).replace('to try them again', 'to go on')}")
+        note(f"what was judged is kept: {_remedy(rows, askable).replace('to try them again', 'to go on')}")
         raise typer.Exit(exit_code(stopped))
     failed = sum(sum(row.failed.values()) for row in rows)
     if failed > options.max_failures * counts.total:
         last = f"; the last one: {printable(counts.last_failure, 300)}" if counts.last_failure else ""
         note(f"judges: {failed:,} of {counts.total:,} judgements failed{last}")
-        note(_remedy(rows))
+        if askable:
+            note(_remedy(rows, askable))
         raise typer.Exit(Exit.TOO_MANY_FAILED)
 
 
-def _remedy(rows: "list[SummaryRow]") -> str:
+def _remedy(rows: "list[SummaryRow]", askable: Collection[str]) -> str:
     """What may help against failures: a reply that was no verdict is in the cache, and would come back from there."""
-    kinds = {kind for row in rows for kind in row.failed}
+    kinds = {kind for row in rows if row.judge in askable for kind in row.failed}
     again = "run the same command to try them again"
     if kinds & {kind.__name__ for kind in ReplyError.__subclasses__()}:
         return f"{again}, with --refresh to ask the model anew where its reply was no verdict"
@@ -238,7 +243,7 @@ def _report(counts: Counts) -> None:
     if counts.resumed:
         note(f"resumed: {counts.resumed:,} of {counts.total:,} judgements were there already, {counts.made:,} made now")
     if counts.shared:
-        note(f"{counts.shared:,} judgements are those of other cases with the very same content")
+        note(f"{counted(counts.shared, 'judgement')} taken over from cases with the very same content")
     _report_usage(counts)
 
 

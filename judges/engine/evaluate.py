@@ -24,6 +24,7 @@ __all__ = [
     "GRACE_SECONDS",
     "WORKERS",
     "Store",
+    "admitted",
     "checked",
     "evaluate",
     "evaluate_sync",
@@ -319,7 +320,7 @@ async def evaluate(
         The judgements, in order of the cases; a verdict, an abstention or a failure each.
 
     Raises:
-        InputError: Two cases share an id, or a judge doesn't support a criterion.
+        InputError: Two cases share an id, or a judge doesn't support a criterion, or refuses a case.
         TooManyFailed: More than `max_failures` failed.
         JudgesError: A judge raised an error that stops everything.
     """
@@ -333,11 +334,12 @@ async def evaluate(
         run = Run(out)
         with run.locked():
             manifest = run.begin(
-                checked(cases), lambda count: Manifest("(Python)", assignments, replicates=replicates, cases=count)
+                admitted(checked(cases), assignments, by_name),
+                lambda count: Manifest("(Python)", assignments, replicates=replicates, cases=count),
             )
             await judge_run(run, manifest, by_name, workers=workers, max_failures=max_failures, progress=progress)
         return Results(run.stored(manifest))
-    kept = list(checked(cases))
+    kept = list(admitted(checked(cases), assignments, by_name))
     memory = _Memory()
     counts = Counts(total=len(kept) * len(assignments) * replicates)
     await judge_all(
@@ -362,6 +364,24 @@ async def evaluate(
             for work in plan(kept, assignments, replicates=replicates)
         ]
     )
+
+
+def admitted(cases: Iterable[Case], assignments: Sequence[Assignment], judges: Mapping[str, Judge]) -> Iterable[Case]:
+    """The same cases, seen first by the judges that want to: what one can't judge is refused before anything is.
+
+    Args:
+        cases: Those to be judged.
+        assignments: Who judges what.
+        judges: By name.
+
+    Raises:
+        InputError: While the cases are read: a judge refuses them.
+    """
+    for name, judge in judges.items():
+        admit: Callable[[Iterable[Case], Sequence[Criterion]], Iterable[Case]] | None = getattr(judge, "admit", None)
+        if admit is not None:
+            cases = admit(cases, [each.criterion for each in assignments if each.judge == name])
+    return cases
 
 
 def checked(cases: Iterable[Case]) -> Iterator[Case]:

@@ -38,6 +38,8 @@ _APART = 26
 """The least from one number of the vertical scale to the next."""
 _KEY = 22
 """The width of a key of the legend."""
+_CLOSE = 9
+"""Nearer than this the line of another mark would cross a name."""
 _LONGEST, _SPOKEN = 80, 1_200
 """Characters of a text that is seen, and of one that is heard."""
 
@@ -65,16 +67,18 @@ def _picture(picture: Picture) -> tuple[list[Markup], int]:
     top = (1 + max((row for _, _, row in legend), default=-1)) * _ROW + 4
     marks_top = top
     top += len(picture.marks) * _ROW
-    fields: list[Markup] = []
+    captions: list[Markup] = []
     bottom = top
     for panel in picture.panels:
         top += _ROW + 4
         bottom = top + panel.height
-        fields += _panel(panel, picture.axis, top)
+        drawn += _panel(panel, picture.axis, top)
+        captions.append(_caption(panel, top))
         top = bottom + 8
+    lines = [_x(picture.axis, mark.at) for mark in picture.marks]
     for place, mark in enumerate(picture.marks):
-        drawn += _mark(mark, picture.axis, marks_top + place * _ROW, bottom)
-    drawn += fields
+        drawn += _mark(mark, picture.axis, marks_top + place * _ROW, bottom, lines)
+    drawn += captions  # over the lines of marks, as are their names
     drawn += _across(picture.axis, bottom)
     return drawn, bottom + 2 * _ROW + 6
 
@@ -151,8 +155,9 @@ def _key(layer: Layer, x: float, y: int) -> Iterator[Markup]:
     )
 
 
-def _mark(mark: Mark, axis: Axis, top: int, bottom: int) -> Iterator[Markup]:
-    x = _x(axis, mark.at)
+def _mark(mark: Mark, axis: Axis, top: int, bottom: int, lines: Sequence[float]) -> Iterator[Markup]:
+    """Its line over all panels, and its name beside it: beyond another mark's line that stands close by."""
+    x = beside = _x(axis, mark.at)
     if mark.low is not None and mark.high is not None:
         low, high = _x(axis, mark.low), _x(axis, mark.high)
         yield Markup('<rect class="span {}" x="{}" y="{}" width="{}" height="{}"/>').format(
@@ -160,13 +165,22 @@ def _mark(mark: Mark, axis: Axis, top: int, bottom: int) -> Iterator[Markup]:
         )
     yield Markup('<path class="mark {}" d="M{} {}V{}"/>').format(mark.tone, _number(x), top + 5, bottom)
     name = printable(f"{mark.word} {mark.says}", _LONGEST)
-    left = x + 5 + _LETTER * len(name) <= _WIDTH
+    gap = 5 if x + 5 + _LETTER * len(name) <= _WIDTH else -5
+    for line in sorted(lines, reverse=gap < 0):
+        if 0 < (line - beside) * gap < _CLOSE * abs(gap):
+            beside = line
     yield Markup('<text class="name {}" x="{}" y="{}" text-anchor="{}">{}</text>').format(
-        mark.tone, _number(x + (5 if left else -5)), top + 13, "start" if left else "end", name
+        mark.tone, _number(beside + gap), top + 13, "start" if gap > 0 else "end", name
     )
 
 
 # Panels
+
+
+def _caption(panel: Panel, top: int) -> Markup:
+    return Markup('<text class="scale" x="{}" y="{}">{}</text>').format(
+        _LEFT, top - 6, printable(panel.axis.title, _LONGEST)
+    )
 
 
 def _panel(panel: Panel, across: Axis, top: int) -> Iterator[Markup]:
@@ -175,9 +189,6 @@ def _panel(panel: Panel, across: Axis, top: int) -> Iterator[Markup]:
     def at(point: Point) -> tuple[float, float]:
         return _x(across, point[0]), bottom - _share(panel.axis, point[1]) * panel.height
 
-    yield Markup('<text class="scale" x="{}" y="{}">{}</text>').format(
-        _LEFT, top - 6, printable(panel.axis.title, _LONGEST)
-    )
     for value in ticks(panel.axis, max(panel.height // _APART, 1)):
         y = _number(at((0, value))[1])
         yield Markup('<path class="grid" d="M{} {}H{}"/>').format(_LEFT, y, right)

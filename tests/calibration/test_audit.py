@@ -72,7 +72,9 @@ def test_an_answer_that_is_no_label_disagrees_with_people_whatever_they_say(tmp_
     assert one.matrix["pass"]["failed"] == one.matrix["fail"]["failed"] == 1
     assert binary(one).accuracy.value == pytest.approx(2 / 4)
     assert binary(one).specificity.value == pytest.approx(1 / 2)
-    assert one.pairs.failed == {"not a label": 2}
+    assert one.pairs.failed == {"not a label (invalid)": 2}
+    many = made(tmp_path, ["pass", "fail"] * 3, ["pass", "hm", "uh\x1b", "well", "no idea", "fail"])
+    assert many.pairs.failed == {"not a label": 4}
 
 
 def test_a_good_judge_passes_and_its_worth_over_the_baselines_is_an_interval(tmp_path: Path) -> None:
@@ -143,6 +145,22 @@ def test_a_judge_that_goes_by_length_is_not_taken_for_more(tmp_path: Path) -> No
     assert not by_name["length"].beaten
     assert by_name["same_label"].beaten
     assert one.decision.status != "PASS"
+
+
+@pytest.mark.parametrize(
+    ("labels", "positive", "left"),
+    [([1, 2, 3, 4], None, []), (["a", "b"], None, ["same_label"]), (["good", "bad"], "good", ["same_label"])],
+)
+def test_of_records_without_texts_a_good_judge_passes_since_words_and_length_have_nothing_to_go_by(
+    tmp_path: Path, labels: list[object], positive: str | None, left: list[str]
+) -> None:
+    gold = [labels[place % len(labels)] for place in range(120)]
+    said = [labels[0] if place % 11 == 0 else label for place, label in enumerate(gold)]
+    records = [{name: each[name] for name in ("id", "gold", "judges")} for each in records_of(gold, said)]
+    one = audit(stored_pairs(write_records(tmp_path, records), positive=positive))
+    assert one.decision.status == "PASS"
+    assert [each.name for each in one.baselines] == left
+    assert one.scores is None or one.scores.baselines == ()
 
 
 def test_where_labels_do_not_settle_it_the_page_says_how_many_would(tmp_path: Path) -> None:

@@ -9,12 +9,13 @@ import pytest
 from scipy.stats import ttest_rel
 from sklearn.metrics import cohen_kappa_score  # pyright: ignore[reportUnknownVariableType]
 
-from calibration.comparison import compare_agreement, compare_answers
+from calibration.comparison import JudgesAgreement, LabelsAgreement, compare_agreement, compare_answers
 from calibration.differences import People
 from calibration.matching import match
 from calibration.meaning import FAIL, PASS, Gold, Meaning, Positive, Scale
 from calibration.statistics.multiplicity import holm
 from judges import Abstained, Case, Criterion, InputError, Run, Verdict, evaluate_sync
+from judges.criterion import Unit
 from support.builders import ANSWERED, GROUNDED, FunctionJudge, hashed, make_case, make_cases
 from support.sound import check_sound
 
@@ -287,6 +288,7 @@ def test_a_judge_that_errs_differently_on_the_two_systems_is_found_out_by_labels
 def test_without_labels_two_judges_are_held_against_each_other(judged: Judged) -> None:
     cases = make_cases(50)
     [found] = compare_agreement(match(judged("a", cases), judged("b", cases, MILD)))
+    assert isinstance(found, JudgesAgreement)
     first = [score >= 0.5 for score in scores(cases)]
     second = [milder(case).score >= 0.5 for case in cases]
     assert found.kappa.value == pytest.approx(cohen_kappa_score(first, second))
@@ -298,6 +300,20 @@ def test_without_labels_two_judges_are_held_against_each_other(judged: Judged) -
     gaps = [abs(each.score_a - each.score_b) for each in found.differ]
     assert gaps == sorted(gaps, reverse=True)
     assert found.only_a_passes == 0
+
+
+def test_two_runs_on_pairs_of_answers_are_compared_by_what_is_preferred(judged: Judged) -> None:
+    cases = make_cases(30)
+    said = [["second", "tie", "first"][place % 3] for place in range(30)], ["first", "tie"] * 15
+    pairs = replace(ANSWERED, unit=Unit.PAIR)
+    by_case = [{case.id: label for case, label in zip(cases, each, strict=True)} for each in said]
+    one = FunctionJudge(lambda case: Verdict(0.5, label=by_case[0][case.id]), "one", "one@1")
+    two = FunctionJudge(lambda case: Verdict(0.5, label=by_case[1][case.id]), "two", "two@1")
+    [found] = compare_agreement(match(judged("a", cases, one, [pairs]), judged("b", cases, two, [pairs])))
+    assert isinstance(found, LabelsAgreement)
+    assert found.labels == ("a", "b", "tie")
+    assert found.matrix["b"] == {"a": 5, "b": 0, "tie": 5}
+    assert found.kappa.value == pytest.approx(cohen_kappa_score(*said))
 
 
 def test_every_record_is_json(judged: Judged) -> None:

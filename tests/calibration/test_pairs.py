@@ -8,7 +8,7 @@ from calibration.answers import Subject, answers_in_run, stored_subjects
 from calibration.labels import Labels, read_labels
 from calibration.meaning import meaning_of
 from calibration.pairs import Pairs, Question, join
-from judges import Abstained, Case, InputError, Run, Verdict, evaluate_sync
+from judges import Abstained, Case, InputError, Part, Run, Verdict, evaluate_sync
 from support.builders import ANSWERED, FunctionJudge, make_case, make_cases
 from support.stored import records_of, stored_pairs, write_records
 
@@ -101,8 +101,28 @@ def test_a_stored_judge_without_a_dimension_is_all_it_was_asked(tmp_path: Path) 
     path = write_records(tmp_path, [{"id": "0", "answer": "?"}, record])
     assert [each.criterion for each in stored_subjects(path, "judges.j", None)] == ["x", "y"]
     assert [each.criterion for each in stored_subjects(path, "judges.j", ["y"])] == ["y"]
-    with pytest.raises(InputError, match=r"no record has `judges\.k`; name the field"):
+    with pytest.raises(InputError, match=r"no case has a verdict in `judges\.k`; did you mean `judges\.j`\?"):
         stored_subjects(path, "judges.k", None)
+    with pytest.raises(InputError, match=r"no case has a verdict in `judges\.j\.z`; did you mean `judges\.j\.y`\?"):
+        stored_subjects(path, "judges.j", ["z"])
+
+
+def test_a_field_of_one_verdict_is_about_what_is_said(tmp_path: Path) -> None:
+    path = write_records(tmp_path, [{"id": "a", "answer": "?", "judges": {"j": {"x": 1}}}])
+    [own] = stored_subjects(path, "judges.j.x", None)
+    assert (own.criterion, own.judge, own.field) == ("x", "j", "judges.j.x")
+    [other] = stored_subjects(path, "judges.j.x", ["correctness"])
+    assert (other.criterion, other.judge, other.field) == ("correctness", "j.x", "judges.j.x")
+    assert other.premise is Part.REFERENCES
+    with pytest.raises(InputError, match="holds one verdict; which of y, z is it about"):
+        stored_subjects(path, "judges.j.x", ["y", "z"])
+
+
+def test_what_a_stored_judge_was_asked_is_gathered_from_all_cases(tmp_path: Path) -> None:
+    said = ({"x": 1, "y": None}, {"x": 0, "y": ""}, {"z": 1}, {"y": 1})
+    records = [{"id": str(place), "answer": "?", "judges": {"j": each}} for place, each in enumerate(said)]
+    path = write_records(tmp_path, records)
+    assert [each.criterion for each in stored_subjects(path, "judges.j", None)] == ["x", "z", "y"]
 
 
 @pytest.mark.parametrize(

@@ -198,6 +198,29 @@ def test_a_run_alone_shows_noise_and_use_of_the_scale_without_a_call(run: Path) 
     assert done.stderr == ""
 
 
+def test_where_verdicts_are_stored_nobody_is_told_to_ask_again(tmp_path: Path) -> None:
+    records = [
+        {
+            "id": str(place),
+            "question": f"{place}?",
+            "answers": {"a": "yes", "b": "no"},
+            "m": {"preference": "ab"[place % 2]},
+        }
+        for place in range(10)
+    ]
+    source = tmp_path / "pairs.jsonl"
+    source.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    asked = (source, "-c", "preference", "-j", "stored:m")
+    judges("run", *asked, "--out", "run", folder=tmp_path)
+    done = judges("audit", "run", folder=tmp_path)
+    assert "none of this tests for a bias: people's labels (--gold) do\n" in done.stdout
+    assert "if the other is too: judges compare FILE FILE" in done.stdout
+    assert "--probe" not in done.stdout
+    assert (
+        "make a run of it (judges run), and audit its folder" in judges("audit", *asked, folder=tmp_path, code=2).stderr
+    )
+
+
 def test_people_s_labels_are_the_reference_for_severity_length_and_own_family(run: Path) -> None:
     arguments = ("--gold", LABELS, "--label", "gold.correctness", "--system", "meta.system", "--own", "a", "--json")
     [one] = json.loads(judges("audit", run, *arguments, folder=run.parent).stdout)["audits"]
@@ -210,6 +233,11 @@ def test_people_s_labels_are_the_reference_for_severity_length_and_own_family(ru
     assert by_name["severity"]["effect"]["figure"]["value"] == pytest.approx(shift)
     assert by_name["self-preference"]["effect"]["figure"]["n"] == 44
     assert one["judge_fingerprint"].startswith("overlap@")
+
+
+def test_an_option_that_does_not_reach_the_judge_of_the_run_is_refused(run: Path) -> None:
+    done = judges("audit", run, "--probe", "padding", "--samples", "3", folder=run.parent, code=2)
+    assert "--samples has no effect on `overlap`" in done.stderr
 
 
 def test_new_probes_of_an_offline_judge_cost_nothing(run: Path) -> None:

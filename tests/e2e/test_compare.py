@@ -2,6 +2,7 @@ import json
 from pathlib import Path
 
 import pytest
+from sklearn.metrics import cohen_kappa_score  # pyright: ignore[reportUnknownVariableType]
 
 from support.command import EXAMPLE, SHARED, judges
 
@@ -49,7 +50,7 @@ def test_two_systems_are_told_apart_where_the_difference_is_real(home: Path) -> 
         "two systems, one judge (overlap): other answers to the same 44 cases",
         "A: b; B: a",
     ]
-    assert "correctness: A is better, by 0." in done.stdout
+    assert "correctness, by the mean score: A is better, by 0." in done.stdout
     assert "p (Holm)" in done.stdout
     assert "left out, faithfulness: " in done.stdout
     assert done.stderr == ""
@@ -109,11 +110,13 @@ def test_labels_that_were_not_drawn_at_random_can_not_correct_a_difference(home:
         (("b", "short"), "both the answers and the judge differ"),
         (("a", "b", "--gold", EXAMPLE / "labels.jsonl"), "give --gold twice"),
         (("a", "b", "--label", "gold.correctness"), "give the file with --gold"),
+        (("a", "b", "--positive", "correct"), "--positive says how people's labels are read"),
+        (("a", "b", "--scale", "1..4"), "--scale says how people's labels are read"),
         (("a", "short", "--gold", EXAMPLE / "labels.jsonl", "--gold", EXAMPLE / "labels.jsonl"), "one set of labels"),
         (("a", "short", "--gold", EXAMPLE / "labels.jsonl", "--label", "gold.tone"), "say which with --criterion"),
         (("a", "short", "-c", "tone"), "has no `tone`"),
         ((EXAMPLE / "cases.jsonl", "a"), "is a file, not a run; say which of the judges stored in it is meant"),
-        ((EXAMPLE / "cases.jsonl", "a", "--judge-a", "stored:judges.x"), "no record has `judges.x`"),
+        ((EXAMPLE / "cases.jsonl", "a", "--judge-a", "stored:judges.x"), "no case has a verdict in `judges.x`"),
         (("a", "short", "--gold", EXAMPLE / "labels.jsonl", "--scale", "good"), "--scale good: write a,b,tie"),
         (("a", "short", "--gold", EXAMPLE / "cases.jsonl"), "has no labels of correctness, faithfulness"),
     ],
@@ -178,6 +181,41 @@ def test_preferences_with_ties_are_compared_by_kappa_over_all_labels(tmp_path: P
     assert found["agreement"]["a"]["value"] == pytest.approx(0.6977, abs=5e-5)  # FIGURES.md, 1
     assert found["agreement"]["b"]["value"] == pytest.approx(0.6677, abs=5e-5)
     assert found["kappa"]["kappa_b"]["value"] == pytest.approx(0.4354, abs=5e-5)
+
+
+def test_without_labels_preferences_are_compared_by_what_is_preferred_and_none_of_it_is_good(tmp_path: Path) -> None:
+    said = ["a", "b", "tie", "a", "b", "b", "invalid", "a"] * 5, ["a", "a", "tie", "b", "b", "b", "a", "a"] * 5
+    records = [
+        {
+            "id": str(place),
+            "question": f"{place}?",
+            "answers": {"a": "yes", "b": "no"},
+            "judges": {"m": {"preference": one, "preference_swapped": two}},
+        }
+        for place, (one, two) in enumerate(zip(*said, strict=True))
+    ]
+    source = tmp_path / "pairs.jsonl"
+    source.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    orders = ("--judge-a", "stored:judges.m.preference", "--judge-b", "stored:judges.m.preference_swapped")
+    refused = judges("compare", source, source, *orders, folder=tmp_path, code=2)
+    assert "-c preference says what they are about" in refused.stderr
+    asked = ("compare", source, source, *orders, "-c", "preference")
+    done = judges(*asked, "--cases", "2", folder=tmp_path)
+    assert "A is m (stored); B is m.preference_swapped (stored)" in done.stdout
+    assert "A: b           5  10    0        0" in done.stdout
+    assert "13 more" in done.stdout
+    assert "judges show" not in done.stdout
+    [found] = json.loads(judges(*asked, "--json", folder=tmp_path).stdout)["comparisons"]
+    assert found["labels"] == ["a", "b", "tie", "invalid"]
+    assert found["matrix"]["invalid"] == {"a": 5, "b": 0, "tie": 0, "invalid": 0}
+    assert found["agreement"]["value"] == pytest.approx(25 / 40)
+    assert found["kappa"]["value"] == pytest.approx(cohen_kappa_score(*said))
+    run = ("run", source, "-c", "preference", "-j", "stored:judges.m", "--max-failures", "1", "--out", "run")
+    judges(*run, folder=tmp_path)
+    mixed = ("compare", "run", source, *orders[2:], "-c", "preference", "--json")
+    [found] = json.loads(judges(*mixed, folder=tmp_path).stdout)["comparisons"]
+    assert found["left_out"] == {"a_failed": 5}
+    assert found["agreement"]["value"] == pytest.approx(25 / 35)
 
 
 def test_a_stored_judge_and_a_run_are_compared_by_people_s_grades(tmp_path: Path) -> None:

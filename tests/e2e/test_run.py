@@ -244,7 +244,7 @@ def test_failures_are_counted_by_case_also_where_cases_share_a_judgement(tmp_pat
     )
     done = judges("run", "cases.jsonl", "-c", "mine:MINE", "-j", "mine:Judge", "--out", "one", folder=tmp_path, code=3)
     assert "50 of 100 judgements failed" in done.stderr
-    assert "49 judgements are those of other cases with the very same content" in done.stderr
+    assert "49 judgements taken over from cases with the very same content" in done.stderr
 
 
 def test_a_run_folder_never_takes_the_place_of_the_user_s_files(tmp_path: Path) -> None:
@@ -331,3 +331,53 @@ def test_closed_output_is_no_bug(tmp_path: Path) -> None:
         ["sh", "-c", command], cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("run", "cases.jsonl", "-c", "correctness", "-j"),
+        ("plan", "cases.jsonl", "-c", "correctness", "-j"),
+        ("calibrate", "cases.jsonl", "-j"),
+        ("compare", "cases.jsonl", "cases.jsonl", "--judge-b", "stored:judges.m.correctness", "--judge-a"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_misspelt_field_of_stored_verdicts_is_refused_and_one_that_some_cases_lack_is_not(
+    tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    records = [
+        {
+            "id": str(place),
+            "answer": "?",
+            "references": ["!"],
+            "gold": {"correctness": "correct" if place % 2 else "incorrect"},
+            "judges": {"m": {"correctness": "correct"}} | ({} if place < 2 else {"m-4": {"correctness": "correct"}}),
+        }
+        for place in range(6)
+    ]
+    write(tmp_path / "cases.jsonl", *records)
+    done = judges(*command, "stored:judges.m4.correctness", folder=tmp_path, code=2)
+    assert "no case has a verdict in `judges.m4.correctness`; did you mean `judges.m-4.correctness`?" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stdout == ""
+    assert judges(*command, "stored:judges.m-4.correctness", folder=tmp_path).stdout
+
+
+def test_stored_verdicts_that_are_none_count_over_the_whole_file_and_nobody_is_told_to_ask_a_model_anew(
+    tmp_path: Path,
+) -> None:
+    records = [
+        {"id": str(place), "answer": f"{place}?", "references": ["!"], "judges": {"m": {"correctness": word}}}
+        for place, word in enumerate(["invalid"] * 10 + ["correct"] * 390)
+    ]
+    command = ("run", write(tmp_path / "cases.jsonl", *records), "-c", "correctness", "-j", "stored:judges.m")
+    done = judges(*command, "--workers", "1", "--out", "one", folder=tmp_path)  # 2.5% of all, and 10 of the first 60
+    assert "failed (InvalidReply 10)" in done.stdout
+    assert done.stderr == ""
+    done = judges(*command, "--max-failures", "0.02", "--out", "one", folder=tmp_path, code=3)
+    assert "10 of 400 judgements failed" in done.stderr
+    assert (
+        "holds `invalid`, no number and none of incorrect, correct; it counts as failed: mend the file" in done.stderr
+    )
+    assert "--refresh" not in done.stderr

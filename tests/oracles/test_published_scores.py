@@ -6,7 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from calibration.labels import read_labels
+from calibration.meaning import Scale, meaning_of
 from calibration.statistics.agreement import kappa
+from calibration.statistics.contrasts import mean_difference
 from calibration.statistics.reliability import area_under_curve, pair_scored
 from calibration.statistics.scores import kendall, pair_scores, pearson, spearman
 from calibration.statistics.tables import pair_labels
@@ -68,3 +71,23 @@ def test_faithfulness_scores_of_mtrag_tell_faithful_answers_apart_as_recorded() 
     assert (by_task.value, by_task.n_clusters) == (area.value, 159)
     verdicts = pair_labels(faithful, [score >= 0.5 for score in scores], labels=[False, True])
     assert kappa(verdicts).value == pytest.approx(0.5911, abs=0.0001)
+
+
+SYSTEMS = {  # mean over answers of people's mean faithfulness, and of the share of comparisons won
+    "reference": (3.6080, 59.8532),
+    "gpt-4o": (3.2390, 48.8470),
+    "llama-3.1-405b-instruct": (3.2432, 47.0650),
+}
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_systems_of_mtrag_have_the_recorded_means_of_what_their_annotators_say(system: str) -> None:
+    own = [row["id"] for row in rows_of("mtrag_human_eval") if row["meta"]["system"] == system]
+    assert len(own) == 159
+    for dimension, scale, wanted in zip(("faithfulness", "win_rate"), ("1..4", "0..100"), SYSTEMS[system], strict=True):
+        labels = read_labels(SHARED / "data" / "mtrag_human_eval" / "items.jsonl", f"human.{dimension}")
+        meaning = meaning_of(labels, positive=None, scale=Scale.parse(scale))
+        people = [meaning.gold(labels.by_case[case]).number for case in own]
+        found = mean_difference([each for each in people if each is not None]).difference
+        assert found.n == 159
+        assert found.value == pytest.approx(wanted, abs=5e-5)

@@ -46,7 +46,7 @@ def records_of(
         {
             "id": f"c{place}",
             "question": f"question {place}",
-            "answer": "word " * (1 + place % 7),
+            "answer": "word " * (1 + place % 7) + "question" * (place % 5 == 0),
             "gold": {"x": label},
             "judges": {"j": {"x": answer}},
             **({} if groups is None else {"group": groups[place]}),

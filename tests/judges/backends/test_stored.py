@@ -1,13 +1,26 @@
 """Verdicts that somebody else has stored, as a judge."""
 
 import asyncio
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from judges import CORRECTNESS, PREFERENCE, Abstained, Case, Criterion, Part, Verdict, check_judge, evaluate_sync
-from judges.backends.stored import StoredVerdicts
+from judges import (
+    CONTEXT_SUFFICIENCY,
+    CORRECTNESS,
+    PREFERENCE,
+    Abstained,
+    Case,
+    Criterion,
+    Part,
+    Verdict,
+    check_judge,
+    evaluate_sync,
+)
+from judges.backends.stored import StoredVerdicts, refuse_absent
+from judges.criterion import Level, Scale
 from judges.engine.plan import Assignment, assign, key_of
 from judges.errors import InputError, InvalidReply
 from judges.fingerprint import Json
@@ -73,11 +86,98 @@ def test_numbers_that_are_no_scores_stop_the_run(value: float) -> None:
         verdict_on(value)
 
 
-def test_a_field_about_one_criterion_is_refused_for_another() -> None:
+@pytest.mark.parametrize("field", ["judges.gpt-3.5-turbo.correctness", "right", "meta.right"])
+def test_where_one_criterion_is_asked_the_field_may_be_called_anything(field: str) -> None:
+    case = replace(told("correct"), extra={**told("correct").extra, "right": "correct", "meta": {"right": "correct"}})
+    [found] = evaluate_sync([case], CORRECTNESS, StoredVerdicts(field))
+    assert found.score == 1.0
+
+
+def test_where_several_are_asked_one_verdict_is_about_none_of_them(tmp_path: Path) -> None:
+    both = [CORRECTNESS, PREFERENCE]
+    assert len(evaluate_sync([told("correct")], both, BOTH)) == 2
     one = StoredVerdicts("judges.gpt-3.5-turbo.correctness")
-    assert isinstance(asyncio.run(one.judge(told("correct"), CORRECTNESS)), Verdict)
-    with pytest.raises(InputError, match="isn't about `preference`"):
-        asyncio.run(one.judge(told("a"), PREFERENCE))
+    for out in (None, tmp_path / "runs" / "one"):
+        with pytest.raises(
+            InputError, match=r"case `a`: .* holds one verdict, and 2 criteria are asked \(correctness, "
+        ):
+            evaluate_sync([CASE, replace(told("correct"), id="a")][1:], both, one, out=out)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("value", [["correct"], 0, False, "correct"])
+def test_any_value_is_one_verdict_but_not_the_lack_of_one(value: Json) -> None:
+    one, both = StoredVerdicts("judges.gpt-3.5-turbo.correctness"), [CORRECTNESS, PREFERENCE]
+    lacking = [CASE, told(None), told("")]
+    admitted = one.admit([*lacking, told(value)], both)
+    assert [next(admitted) for _ in lacking] == lacking
+    with pytest.raises(InputError, match="holds one verdict"):
+        next(admitted)
+
+
+def test_numbers_that_are_no_scores_are_refused_before_anything_is_written(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="judges calibrate FILE"):
+        evaluate_sync([told(0.5), replace(told(4), id="b")], CORRECTNESS, BOTH, out=tmp_path / "runs" / "one")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("value", "score"), [("present", 1.0), ("Absent", 0.0), ("sufficient", 1.0), ("no", 0.0)])
+def test_what_files_call_the_levels_of_a_criterion_is_understood_for_that_one_only(value: str, score: float) -> None:
+    judge = StoredVerdicts("said")
+    case = Case("a", "When?", extra={"said": value})
+    found = asyncio.run(judge.judge(case, CONTEXT_SUFFICIENCY))
+    assert isinstance(found, Verdict)
+    assert found.score == score
+    if value in {"present", "Absent"}:
+        with pytest.raises(InvalidReply, match="none of incorrect, correct"):
+            asyncio.run(judge.judge(case, CORRECTNESS))
+
+
+def test_levels_of_one_s_own_are_read_as_they_are_called() -> None:
+    scale = Scale((Level("present", 0.0), Level("gone", 1.0)))
+    found = asyncio.run(
+        StoredVerdicts("said").judge(Case("a", extra={"said": "present"}), replace(CONTEXT_SUFFICIENCY, scale=scale))
+    )
+    assert isinstance(found, Verdict)
+    assert (found.score, found.label) == (0.0, "present")
+
+
+@pytest.mark.parametrize(
+    ("field", "said"),
+    [
+        (
+            "judges.gpt3.5-turbo.correctness",
+            "`judges.gpt3.5-turbo.correctness`; did you mean `judges.gpt-3.5-turbo.cor",
+        ),
+        ("judges.gpt-3.5", "`judges.gpt-3.5`; did you mean `judges.gpt-3.5-turbo`?"),
+        ("judges.gpt-3", "`judges.gpt-3.correctness`; did you mean `judges.gpt-3.5-turbo.correctness`?"),
+        ("gold.x", "`gold.x`; there are `judges.gpt-3.5-turbo`, `judges.gpt-3.5-turbo.correctness`, `judges.gpt-3.5-"),
+    ],
+)
+def test_a_field_that_no_case_has_is_refused_after_the_last_and_the_nearest_is_named(field: str, said: str) -> None:
+    cases = refuse_absent([told("correct"), told("incorrect")], [(StoredVerdicts(field), CORRECTNESS)])
+    assert [next(cases), next(cases)] == [told("correct"), told("incorrect")]
+    with pytest.raises(InputError, match=re.escape(f"no case has a verdict in {said}")):
+        next(cases)
+
+
+@pytest.mark.parametrize("value", ["correct", 0, False])
+def test_a_field_that_some_cases_have_is_not_refused(value: Json) -> None:
+    cases = [CASE, told(value), told(None)]
+    assert list(refuse_absent(cases, [(BOTH, CORRECTNESS), (object(), CORRECTNESS)])) == cases
+
+
+def test_a_field_in_which_nothing_stands_is_refused_and_where_there_are_no_cases_none_is() -> None:
+    with pytest.raises(InputError, match=r"no case has a verdict in `judges\.gpt-3\.5-turbo\.correctness`"):
+        list(refuse_absent([told(None), told(""), CASE], [(BOTH, CORRECTNESS)]))
+    assert list(refuse_absent([], [(BOTH, CORRECTNESS)])) == []
+
+
+def test_hostile_names_of_fields_are_shown_harmlessly() -> None:
+    case = replace(CASE, extra={"judges": {"j\x1b[2J": 1}})
+    with pytest.raises(InputError) as caught:
+        list(refuse_absent([case], [(StoredVerdicts("judges.j\x1b"), CORRECTNESS)]))
+    assert "\x1b" not in str(caught.value)
 
 
 def test_it_keeps_the_promises_of_a_judge() -> None:

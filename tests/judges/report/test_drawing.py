@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 from itertools import pairwise
 from math import isclose
 from xml.etree import ElementTree as ET
@@ -93,6 +94,23 @@ def test_what_lies_beyond_the_scale_stays_within_the_picture() -> None:
     numbers = [float(each) for each in line.attrib["d"].replace("M", "").replace("L", " ").split()]
     assert min(numbers) >= 0
     assert max(numbers) <= 480
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_no_mark_s_line_crosses_the_name_of_another_close_by(first: float, second: float) -> None:
+    marks = Mark("in use", "0.3", "now", first), Mark("best", "0.4", "suggested", second, 0.2, 0.5)
+    drawn = str(svg(replace(picture(), marks=marks)))
+    lines = [float(each) for each in re.findall(r'class="mark \w+" d="M([\d.]+) ', drawn)]
+    names = re.findall(r'class="name (?:now|suggested)" x="([-\d.]+)" y="\d+" text-anchor="(\w+)"', drawn)
+    assert (len(lines), len(names)) == (2, 2)
+    for x, anchor in names:
+        begins = [(float(x) - line) * (1 if anchor == "start" else -1) for line in lines]
+        assert not any(-4 < each < 4 for each in begins)
+
+
+def test_what_a_mark_stands_for_is_drawn_over_the_bars_and_captions_over_both() -> None:
+    drawn = str(svg(picture()))
+    assert drawn.rindex('class="bar ') < drawn.index('class="mark ') < drawn.index(">share of judge<")
 
 
 @pytest.mark.parametrize("name", sorted(HOSTILE))
