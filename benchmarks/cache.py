@@ -9,6 +9,7 @@ import json
 import resource
 import tempfile
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from time import perf_counter, process_time
 
@@ -102,4 +103,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with suppress(BrokenPipeError):  # whoever reads has seen enough: | head
+        main()

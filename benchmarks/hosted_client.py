@@ -60,6 +60,8 @@ class Task:
     warm_up: int = 20
     """The first so many cases aren't measured."""
     in_flight: int = 64
+    per_minute: int | None = None
+    """Requests that ours is told the account may make; None: it finds out."""
     max_retries: int = 0
     """Of the SDKs."""
     timeout_seconds: float = 60.0
@@ -111,7 +113,9 @@ def connected(task: Task) -> "tuple[Connections, Swapped]":
     from judges.settings import JudgeSettings, ServiceSettings, Settings
 
     base_url = f"{task.url}/v1" if task.vendor == "openai" else task.url
-    settings = Settings(services={base_url: ServiceSettings(concurrency=task.in_flight)})
+    settings = Settings(
+        services={base_url: ServiceSettings(concurrency=task.in_flight, requests_per_minute=task.per_minute)}
+    )
     asked = JudgeSettings(base_url=base_url, timeout_seconds=task.timeout_seconds)
     connections = Connections(settings, asked=asked, cache=Path(task.folder, "cache"))
     judge = connections.judge(f"{task.vendor}:{MODELS[task.vendor]}")

@@ -22,6 +22,7 @@ import sys
 import time
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from judges.similarity import Passage, best_overlap, tokenise
@@ -228,4 +229,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with suppress(BrokenPipeError):  # whoever reads has seen enough: | head
+        main()

@@ -18,6 +18,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, cast
@@ -262,4 +263,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.path.pop(0)  # this folder: what numba, of ranx, imports as `coverage` is not the script beside this one
+    with suppress(BrokenPipeError):  # whoever reads has seen enough: | head
+        main()

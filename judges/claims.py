@@ -17,7 +17,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
-from judges.phrases import EMOJI, bare, is_direction, is_filler, is_refusal, is_yes_or_no
+from judges.phrases import EMOJI, bare, is_direction, is_filler, is_refusal, is_request, is_yes_or_no
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -67,7 +67,7 @@ class ClaimSplitter(Protocol):
         ...
 
 
-_RULES = 1
+_RULES = 2
 """Version of the rules below. Raise it with every change that may change a claim."""
 
 
@@ -85,13 +85,15 @@ class SentenceSplitter:
         refusal    "I don't know", "The provided documents don't say": about the assistant and its sources, not about
                    the world. No passage can support it, so as a claim it would count as made up. An answer that only
                    refuses has no claims, and the judge abstains. "I don't know, but it may be 5 GB" is a claim.
+        request    "Please contact our support team.": asks the reader for something, and states nothing. Only this one,
+                   and only with a "please": "Contact support to have it reset" tells what to do, as passages do
         citation   nothing but references, not next to a sentence; next to one they belong to it: "It is 5 GB. [1]"
         fragment   no letter and no digit: emoji, dots
         markup     bullets, numbers of list items, bars of tables, fences, HTML tags, marks of emphasis
 
-    A bare "Yes." belongs to the sentence after it. Fillers and refusals are known in English, Catalan, French and
-    Romanian, whatever the language of the case. What the rules don't know is a claim. A Thai, Lao or Tibetan paragraph
-    may be one claim: its sentences bear no mark.
+    A bare "Yes." belongs to the sentence after it. Fillers, refusals and requests are known in English, Catalan, French
+    and Romanian, and but for refusals in Spanish, whatever the language of the case. What the rules don't know is a
+    claim. A Thai, Lao or Tibetan paragraph may be one claim: its sentences bear no mark.
     """
 
     lang: str = "en"
@@ -583,6 +585,8 @@ def _reason(body: str) -> str | None:
             return "filler"
         if is_refusal(sentence):
             return "refusal"
+        if is_request(sentence):
+            return "request"
     return "question" if _QUESTION.search(end) else None
 
 

@@ -208,6 +208,8 @@ class _Endpoint:
     model: str
     base_url: str | None = None
     key: str | None = field(default=None, repr=False)
+    key_from: str = ""
+    """Where the key comes from, or should: for messages."""
     settings: ServiceSettings = field(default_factory=ServiceSettings)
     provider: str | None = None
     """Whose list prices hold, as genai-prices names it."""
@@ -402,7 +404,9 @@ class Connections:
         endpoint = self._endpoint(name, vendor, model, asked)
         self._flights = self._flights or Flights()
         chat = AnthropicChat if vendor == "anthropic" else OpenAIChat
-        service = chat(endpoint.base_url, endpoint.key, timeout_seconds=asked.timeout_seconds)
+        service = chat(
+            endpoint.base_url, endpoint.key, key_from=endpoint.key_from, timeout_seconds=asked.timeout_seconds
+        )
         self._identities[name] = service.identity
         window = asked.window
         if window is None and endpoint.provider is not None:
@@ -440,7 +444,7 @@ class Connections:
         else:
             endpoint = self._endpoint(name, "embedding", model, asked)
             seconds = {} if asked.timeout_seconds is None else {"timeout_seconds": asked.timeout_seconds}
-            service = OpenAIEmbeddings(endpoint.base_url, endpoint.key, **seconds)
+            service = OpenAIEmbeddings(endpoint.base_url, endpoint.key, key_from=endpoint.key_from, **seconds)
         self._identities[name] = service.identity
         return EmbeddingJudge(
             embedding_stack(service, **self._surroundings(endpoint, service.identity)),
@@ -456,25 +460,30 @@ class Connections:
 
     def _endpoint(self, name: str, vendor: str, model: str, asked: JudgeSettings) -> _Endpoint:
         """Where the model is, and the key that is sent there."""
+        from judges.services.connection import Address, checked_key
+
         known = _VENDORS[vendor]
-        base_url, key_name, provider = asked.base_url, _OWN_KEY, None
+        base_url, key_from, provider = asked.base_url, _OWN_KEY, None
         if base_url is None:  # the vendor itself, or a gateway to it
-            base_url, key_name, provider = os.environ.get(known.address) or None, known.key, known.account
+            base_url, key_from, provider = os.environ.get(known.address) or None, known.key, known.account
+        section = vendor if base_url is None else f'"{Address.parse(base_url).url}"'
         services = self._settings.services
         settings = services.get(vendor if base_url is None else base_url.rstrip("/"), ServiceSettings())
         if settings.api_key is not None:
-            key = settings.api_key.get_secret_value()
+            secret, key_from = settings.api_key.get_secret_value(), f"`api_key` under [services.{section}]"
         else:
-            key_name = settings.api_key_env or key_name
-            key = os.environ.get(key_name, "")
-            if settings.api_key_env and not key and self._mode != "offline":
-                raise InputError(f"judge `{name}`: its key should be in {key_name}, which the environment hasn't")
-        if not key and base_url is None and self._mode != "offline":
-            raise InputError(
-                f"judge `{name}`: there is no key; set {key_name} in the environment, or `api_key_env` under "
-                f"[services.{vendor}] in judges.toml"
-            )
-        endpoint = self._endpoints[name] = _Endpoint(known, model, base_url, key or None, settings, provider)
+            key_from = settings.api_key_env or key_from
+            secret = os.environ.get(key_from, "")
+        key = None if self._mode == "offline" else checked_key(secret, key_from)
+        if key is None and self._mode != "offline":
+            if settings.api_key_env:
+                raise InputError(f"judge `{name}`: its key should be in {key_from}, which the environment hasn't")
+            if base_url is None:
+                raise InputError(
+                    f"judge `{name}`: there is no key; set {key_from} in the environment, or `api_key_env` under "
+                    f"[services.{section}] in judges.toml"
+                )
+        endpoint = self._endpoints[name] = _Endpoint(known, model, base_url, key, key_from, settings, provider)
         return endpoint
 
     def _surroundings(self, endpoint: _Endpoint, identity: str) -> "_Surroundings":

@@ -108,6 +108,7 @@ class Measures:
         labels: Labels | None = None,
         complete: bool = False,
         answerable: Answerable | None = None,
+        keep_first: bool = False,
     ) -> None:
         """Read the judgements.
 
@@ -119,6 +120,7 @@ class Measures:
             complete: Whether nothing is relevant to a case that `labels` lack.
             answerable: By field and value of it whether a case that has it can be answered; it goes before
                 `answerable` and `relevant` of the case.
+            keep_first: Of a document that an answer's retrieval has twice keep the first copy; else it is refused.
 
         Raises:
             InputError: The folder is not a run, no case has a value that `answerable` names, or none is in `labels`.
@@ -129,7 +131,7 @@ class Measures:
         self.rows = summarise_run(run, self.manifest, cluster=cluster)
         self._cluster = cluster
         self._refusals = [text for text in map(bare, refusals) if text]
-        self._labels, self._complete = labels, complete
+        self._labels, self._complete, self._keep_first = labels, complete, keep_first
         if labels is not None and not labels.keys() & self._asked(self.cases):
             raise InputError(f"{run.path}: none of its cases is in the qrels; check that both name cases alike")
         self._told: Answerable = answerable or {}
@@ -289,13 +291,15 @@ class Measures:
                 continue
             if case.extra.get("retrieved") is not None:
                 retrieved = case.extra["retrieved"]
-                found.add(name, labels, ranking_of(retrieved, where), retrieved)
+                ranking = ranking_of(retrieved, where, keep_first=self._keep_first)
+                found.add(name, labels, ranking, retrieved)
             elif case.find("pipeline.gold_passages") is True:
                 found.given.append(name)
             elif not case.contexts:
                 blank.append(name)
             elif (items := _items(case)) is not None:
-                found.add(name, labels, ranking_of_contexts(items, where), items)
+                ranking = ranking_of_contexts(items, where, keep_first=self._keep_first)
+                found.add(name, labels, ranking, items)
                 found.stood_in.append(name)
         if found.stood_in:  # a case without a passage, among others with theirs, is one that nothing was found for
             for name in blank:

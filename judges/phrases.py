@@ -1,12 +1,12 @@
 """What assistants say without claiming anything, and what texts say to whoever judges them: in English, Catalan, French
-and Romanian.
+and Romanian; pleasantries and requests in Spanish, too.
 """
 
 import re
 from functools import cache
 from unicodedata import normalize
 
-__all__ = ["EMOJI", "addresses_judge", "bare", "is_direction", "is_filler", "is_refusal", "is_yes_or_no"]
+__all__ = ["EMOJI", "addresses_judge", "bare", "is_direction", "is_filler", "is_refusal", "is_request", "is_yes_or_no"]
 
 EMOJI = "\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d"
 """Ranges of a class in a regular expression."""
@@ -17,7 +17,7 @@ _ENDING = re.compile(rf"[\s!.…_~:：{EMOJI}]+\Z")
 
 def bare(sentence: str) -> str:
     """A sentence in small letters without accents, which many leave out, without emphasis and full stop."""
-    return _ENDING.sub("", _unaccented(sentence.translate(_SAME).lower()).lstrip(" \t_~"))
+    return _ENDING.sub("", _unaccented(sentence.translate(_SAME).lower()).lstrip(" \t_~¡"))
 
 
 def _unaccented(text: str) -> str:
@@ -40,6 +40,14 @@ def is_refusal(sentence: str) -> bool:
 def is_direction(sentence: str) -> bool:
     """Whether a `bare` sentence only sends the reader to people who help, and doesn't say what they would do."""
     return _DIRECTION.fullmatch(sentence) is not None
+
+
+def is_request(sentence: str) -> bool:
+    """Whether a `bare` sentence only asks the reader, with a "please", to turn to people who help.
+
+    Without a "please" it may be what one has to do: "Contact support." answers a question.
+    """
+    return _PLEASE.search(sentence) is not None and is_direction(sentence)
 
 
 def is_yes_or_no(sentence: str) -> bool:
@@ -88,10 +96,12 @@ _YES = _phrases("""
     (és )?clar( que sí)?|i tant|(sí, )?per descomptat|naturalment|evidentment|d'acord|de res|cap problema
     (molt )?bona pregunta|hola|bon dia|gràcies( per …)?
     (oui, )?bien sûr|bien entendu|certainement|absolument|avec plaisir|très bien|volontiers|de rien|pas de problème
-    (bonne|excellente|très bonne) question|bonjour|merci( (pour|de) …)?
+    (bonne|excellente|très bonne) question|bonjour|merci( (pour …|de (votre|vos|ta|tes|m'avoir|nous avoir) …))?
     (da, )?(sigur|desigur|bineînțeles|cu siguranță)|în regulă|nicio problemă
     (da, )?cu (mare )?(plăcere|drag)( vă …| îți …)?
     (o )?(foarte )?bună întrebare|bună( ziua)?|salut|mulțumesc( pentru …)?
+    (sí, )?claro( que sí)?|por supuesto|desde luego|de acuerdo|de nada|ningún problema|con (mucho )?gusto
+    (muy )?buena pregunta|hola|buenos días|buenas (tardes|noches)|(muchas )?gracias( por …)?
 """)
 _HERE_IS = _phrases("""
     here('s| is| are)|below (is|are)|(i'll|i will|let me) (explain|summari[sz]e|list|help)
@@ -117,6 +127,7 @@ _ASK_ME = _phrases("""
     no dub(tis|teu|ti) (en|a) (preguntar|dir|demanar|consultar)…|digue'm…|fes-m'ho …|avisa'm…|s[oó]c aquí…|estic aquí…
     n'hésite[zs]? (surtout )?pas( à (me|m'|poser|demander)…)?|je suis (là|à)…|je reste…|(dites|dis|faites|fais)-…
     nu ezita(ți)? să (întreb|mă |pui|puneți)…|(spune|spuneți|anunță|anunțați)-m…|sunt aici…
+    no dud(es|e|en|éis) en (preguntar|decir|consultar|contactar|escribir)…|dime…|dígame…|avísame…|hazme…|estoy aquí…
 """)
 _GOODBYE = _phrases(
     r"""
@@ -125,7 +136,8 @@ _GOODBYE = _phrases(
     (please )?(just )?let me know (if|whether|what|how|should) …
     if you( still)? (have|need|want) (\w+ ){0,3}(questions?|help|assistance|information|details|else)…,? <ask me>
     if there('s| is) anything else…,? <ask me>
-    (i'm |i am )?(always )?(happy|glad|here) to (help|assist)( …)?
+    ((i'm|i am|we're|we are) )?(always )?(happy|glad|here) to (help|assist)( …)?
+    (i'd|i would|we'd|we would) be (happy|glad) to (help|assist)( …)?
     espero (que|haver)…(ajud|útil|serve)…|que (vagi bé|tinguis un bon dia)
     no dub(tis|teu|ti) (en|a) (preguntar|contactar-me|consultar-me|demanar|dir-m'ho|escriure'm)( …)?
     si (tens|teniu|té|necessit(es|eu|a)|vols|voleu) (\w+ ){0,3}(preguntes|dubtes|ajuda|informació)…,? <ask me>
@@ -138,13 +150,20 @@ _GOODBYE = _phrases(
     nu ezita(ți)? să (întreb|mă |ne |pui|puneți|ceri|cereți)…
     dacă (mai )?(ai|aveți|vrei|doriți) (\w+ ){0,3}(întrebări|ajutor|informații|nelămuriri|detalii)…,? <ask me>
     (spune-mi|spuneți-mi|anunță-mă|anunțați-mă) dacă …
+    espero (que|haber)…(ayud|útil|sirv|serv)…|que (tengas?|tenga|pase|pases) (un|una) buen[ao]? \w+
+    no dud(es|e|en|éis) en (preguntar|contactarme|consultarme|escribirme|decírmelo)( …)?
+    si (tienes|tiene|tenéis|necesitas?|quieres?|deseas?) (\w+ ){0,3}(preguntas?|dudas?|ayuda|información)…,? <ask me>
+    (estic|sóc|som) aquí per ajudar(-te|-vos|-lo|-la)?|je suis (là|ici) pour (vous |t')aider( …)?
+    (sunt|suntem) aici (ca )?să (vă|te) (ajut|ajutăm)( …)?
+    (estoy|estamos) aquí para ayudar(te|le|os|les|lo|la)?|quedo a (tu|su|vuestra) disposición( …)?
+    (dime|dígame|avísame|hazme saber|hágame saber) si …
     """,
     **{"ask me": _ASK_ME},
 )
 _FILLER = re.compile(
     _phrases(
         """
-        <yes>([,!.–—-]? *<here is> …)?
+        <yes>(,? (and |i |et |și |y )?<yes>)?([,!.–—-]? *<here is> …)?
         <here is answer>…
         (<yes>[,!.] )?<goodbye>
         """,
@@ -218,6 +237,8 @@ _DIRECTION = re.compile(
                 contacte[zr]?|adressez-vous à|écrivez à
                 ((vă|te) (rog|rugăm) (să )?|puteți (să )?|poți (să )?)?contact(ați|ezi|ează|a)
                 ((vă|te) (rog|rugăm) (să )?|puteți (să )?|poți (să )?)?((luați|iei|ia) legătura cu|scrie(ți)? la)
+                (por favor,? |puedes? |le rogamos que )*(contact(a|e|ar)( con)?|escrib(e|a|ir) a|diríjase a)
+                (por favor,? |puedes? |le rogamos que )*(póngase|ponte|ponerse) en contacto con
             """),
             "helpers": _phrases(r"""
                 us|(our |the |your )?(\w+ )?(support|customer (service|care)|help ?desk|help centre)( (team|staff))?
@@ -226,15 +247,23 @@ _DIRECTION = re.compile(
                 nous|(notre |le |l'|la )?(équipe |service )?(de |d'|du )?(support|assistance|client)( technique)?
                 (echipa|serviciul)( noastră| nostru)? de (suport|asistență|relații cu clienții)( tehnică?)?
                 suportul( nostru| tehnic)?
+                nosotros|(el |la |nuestr[oa] )?(equipo |servicio )?(de )?(soporte|asistencia)( técnic[oa])?
+                (el |nuestro )?(servicio |equipo )?(de )?atención al cliente
             """),
             "more": _phrases("""
                 for (more|further|any) (help|information|assistance|details|questions)|(about|with) (this|that)
                 per (a |obtenir )?(més )?(ajuda|informació|detalls)
                 pour (plus d'|plus de |toute |de plus amples )(informations?|aide|détails|question)
                 pentru (mai multe )?(informații|ajutor|detalii)
+                para (obtener )?(más )?(información|ayuda|detalles)
             """),
         },
     )
+)
+_PLEASE = re.compile(
+    _phrases(r"""
+        \b(please|kindly|si us plau|us preguem|merci de|veuillez|por favor|le rogamos)\b|\b(vă|te) (rog|rugăm)\b
+    """)
 )
 _YES_OR_NO = frozenset(("yes", "no", "yep", "nope", "oui", "non", "si", "da", "nu"))
 

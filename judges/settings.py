@@ -13,9 +13,11 @@
     input = 0.10
     output = 0.40
 
-    [gates]                                 # judges gate RUN
+    [gates]                                 # judges gate RUN: its options, but for where the output goes
     require = ["faithfulness>=0.9", "recall@4>=0.85"]
     forbid = ["answered_unanswerable>0"]
+    qrels = "qrels.txt"                     # files are looked for from the current folder
+    complete = true
 
 Keys stay in here: nothing that is made from a key is shown, logged or stored.
 """
@@ -120,6 +122,14 @@ class GateSettings(_Section):
     cluster: str | None = None
     refusal: tuple[str, ...] = ()
     """What an answer says that refuses to answer."""
+    qrels: str | None = None
+    """File of what is relevant."""
+    complete: bool = False
+    answerable: tuple[str, ...] = ()
+    """`FIELD=VALUE`: a case that has it can be answered."""
+    unanswerable: tuple[str, ...] = ()
+    keep_first: bool = False
+    """Whether of a document retrieved twice the first copy counts; else it is refused."""
 
 
 class Settings(_Section):

@@ -24,7 +24,7 @@ class Usage:
     calls: int = 0
     """Calls that were paid for."""
     hits: int = 0
-    """Calls that our own cache answered: they cost nothing."""
+    """Requests that our own cache answered: they cost nothing."""
     input_tokens: int = 0
     """Tokens read by the service, those of its prompt cache included."""
     output_tokens: int = 0
@@ -39,6 +39,8 @@ class Usage:
     """Paid calls whose price isn't known."""
     unanswered: int = 0
     """Attempts without a readable reply, which may have been billed: nothing of them is in the other numbers."""
+    shared: int = 0
+    """Requests that waited for an equal one under way, and share its reply: they cost nothing."""
     models: tuple[str, ...] = ()
     """The models that answered, as the service names them, sorted: what a moving name stood for."""
 
@@ -55,6 +57,7 @@ class Usage:
             self.cost + other.cost,
             self.unpriced + other.unpriced,
             self.unanswered + other.unanswered,
+            self.shared + other.shared,
             self.models if self.models == other.models else tuple(sorted({*self.models, *other.models})),
         )
 
@@ -69,8 +72,7 @@ class Usage:
             self.cache_write_tokens,
             0.0 if cost is None else cost,
             int(cost is None),
-            0,
-            (model,),
+            models=(model,),
         )
 
     def to_record(self) -> dict[str, Any]:

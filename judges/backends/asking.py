@@ -93,7 +93,8 @@ async def _reply(service: Chat, request: ChatRequest) -> ChatReply:
             return reply
         case "length":
             raise TruncatedReply(
-                f"{request.model}: the reply was cut off at {request.max_tokens:,} tokens; allow more with max_tokens"
+                f"{request.model}: the reply was cut off at {request.max_tokens:,} tokens; allow more with "
+                "--max-tokens, or `max_tokens` in judges.toml"
             )
         case "refusal":
             said = f": {printable(reply.text, 200)}" if reply.text.strip() else ""

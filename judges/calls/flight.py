@@ -40,7 +40,7 @@ class SingleFlight(Generic[RequestT, ReplyT]):
     """Makes one call of equal requests that come at the same time.
 
     The first caller makes the call itself, so no task is left behind. If it is cancelled, another one takes over; if
-    the call fails, all of them get the same error. Those who only waited count as answered by our own cache.
+    the call fails, all of them get the same error. Those who only waited count as such in the usage.
     """
 
     __slots__ = ("_flights", "_identity", "_inner")
@@ -70,7 +70,7 @@ class SingleFlight(Generic[RequestT, ReplyT]):
             if flight.error is not None:
                 raise flight.error
             if flight.reply is not None:
-                add_usage(Usage(hits=1, models=(flight.reply.model,)))
+                add_usage(Usage(shared=1, models=(flight.reply.model,)))
                 return flight.reply
             # Whoever made the call was cancelled: the first to get here makes it now.
         flight = under_way[key] = _Flight[ReplyT]()

@@ -74,7 +74,7 @@ def chat_stack(
     retried = Retried(metered, attempts=attempts, max_wait=max_wait, clock=clock)
     kept = _kept(retried, CHAT, identity, cache, mode)
     if cache is not None and cache.path is not None and mode == "use":
-        kept = Locked(kept, cache.path.with_suffix(".locks"), clock=clock)
+        kept = Locked(kept, cache.path.with_suffix(".locks"), identity=identity, clock=clock)
     return SingleFlight(kept, identity=identity, flights=flights)
 
 

@@ -12,8 +12,9 @@ from asyncio_throttle.throttler import Throttler
 from judges.calls.pace import Pace
 from judges.calls.shapes import Answered
 from judges.calls.tokens import Tokens
+from judges.calls.waits import tell_going_on, tell_held_up
 from judges.clock import Clock, RealClock
-from judges.errors import InputError, RateLimited, ServiceError
+from judges.errors import Disposition, InputError, RateLimited, ServiceError
 from judges.service import Service
 from judges.usage import NOTHING_USED, Limits, Usage
 
@@ -114,7 +115,8 @@ class Account:
     nothing while they wait. Parties (judges) take turns at the gate, each in order of arrival.
 
     What isn't stated is learned: from the headers of replies, and from the service's refusals (see
-    `judges.calls.pace`). A refusal slows the whole account.
+    `judges.calls.pace`). A refusal slows the whole account. An error that stops everything, such as that of a wrong
+    key, is also the error of all that wait: they aren't sent any more. Who comes later is, for it may be mended.
     """
 
     def __init__(
@@ -172,6 +174,10 @@ class Account:
         self._slot: asyncio.Future[None] | None = None
         """What the one at the gate waits for if all slots are taken."""
         self._occupied = False
+        self._held_until: float | None = None
+        """The end of the pause of which was told; None if no calls are held up."""
+        self._stopped: ServiceError | None = None
+        """The last error that stops everything."""
         self._parties: OrderedDict[object, deque[asyncio.Future[None]]] = OrderedDict()
         """Who waits to come to the gate, by party; the first party is the next."""
 
@@ -182,10 +188,15 @@ class Account:
         return None if rate == inf else rate * 60
 
     async def enter(self, party: object, likely: Tokens) -> Call:
-        """Wait for a slot and a turn, for one attempt that is likely to use so many tokens; `leave` must follow."""
+        """Wait for a slot and a turn, for one attempt that is likely to use so many tokens; `leave` must follow.
+
+        Raises:
+            ServiceError: Meanwhile another one met an error that stops everything.
+        """
+        known = self._stopped
         await self._come_to_gate(party)
         try:
-            return await self._pass(likely)
+            return await self._pass(likely, known)
         finally:
             self._call_next()
 
@@ -219,13 +230,15 @@ class Account:
                 return
         self._occupied = False
 
-    async def _pass(self, likely: Tokens) -> Call:
+    async def _pass(self, likely: Tokens, known: ServiceError | None) -> Call:
         taken = _Taken(
             likely.input * self._input_ratio.value,
             likely.input * self._fresh_ratio.value,
             likely.output * self._output_ratio.value,
         )
         while True:
+            if self._stopped is not None and self._stopped is not known:
+                raise self._stopped
             if not self._free:
                 self._slot = asyncio.get_running_loop().create_future()
                 await self._slot
@@ -265,7 +278,11 @@ class Account:
     def answered(self, call: Call, usage: Usage, limits: Limits | None) -> None:
         """A reply came to a call."""
         self._learn(limits)
-        self._pace.accepted(call.sent, self._clock.now())
+        now = self._clock.now()
+        self._pace.accepted(call.sent, now)
+        if self._held_until is not None and now >= self._held_until:  # else it was sent before the pause
+            self._held_until = None
+            tell_going_on(self.name)
         if usage.input_tokens or usage.output_tokens:
             fresh = usage.input_tokens - usage.cache_read_tokens
             self._input_ratio.learn(usage.input_tokens, call.likely.input)
@@ -276,9 +293,15 @@ class Account:
     def failed(self, call: Call, error: ServiceError) -> None:
         """A call came to nothing."""
         self._learn(error.limits)
+        if error.disposition is Disposition.STOP:
+            self._stopped = error
         if isinstance(error, RateLimited):
             self._pace.refused(call.sent, self._clock.now(), error.retry_after)
             self._take(_NOTHING, call.taken)  # what is refused uses nothing
+        if error.disposition is Disposition.RETRY:
+            now = self._clock.now()
+            self._held_until = max(now, self._pace.due)
+            tell_held_up(self.name, str(error), self._held_until - now)
 
     def _learn(self, limits: Limits | None) -> None:
         if limits is None:

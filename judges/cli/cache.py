@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from judges.cli.output import Column, data, json_line, note, table, write_json
+from judges.cli.output import Column, can_be_asked, counted, data, json_line, note, table, write_json
 from judges.errors import InputError
 
 if TYPE_CHECKING:
@@ -108,6 +108,11 @@ def clear(
             return
         found = cache.statistics()
         if not yes:
+            if not can_be_asked():
+                raise InputError(
+                    f"nothing was taken away: say with --yes that {_replies(found.replies)} ({_bytes(found.bytes)}) "
+                    "that were paid for may go"
+                )
             typer.confirm(
                 f"Take away {_replies(found.replies)}, {_bytes(found.bytes)}, that were paid for?", abort=True, err=True
             )
@@ -140,7 +145,7 @@ def _tell(pruned: "Pruned") -> None:
 
 
 def _replies(count: int) -> str:
-    return f"{count:,} reply" if count == 1 else f"{count:,} replies"
+    return counted(count, "reply", "replies")
 
 
 def _day(seconds: float | None) -> str | None:

@@ -14,7 +14,7 @@ from judges.printable import printable
 if TYPE_CHECKING:
     from judges.case import Case
     from judges.diagnosis.causes import CaseDiagnosis, Finding
-    from judges.diagnosis.diagnose import Diagnosis, First
+    from judges.diagnosis.diagnose import Diagnosis, First, Share, SliceDiagnosis
     from judges.diagnosis.hidden import Hidden
     from judges.diagnosis.rules import Rule
     from judges.engine.run import Run
@@ -112,9 +112,9 @@ def _passages(source: str) -> "Index":
 
 def _show(run: "Run", found: "Diagnosis") -> None:
     failing = round((found.failing.value or 0) * found.failing.n)
-    prose(f"{failing:,} of {counted(found.failing.n, 'case')} fail: {figure(found.failing)}")
+    prose(f"{failing:,} of {_answers(found, found.failing.n)} fail: {figure(found.failing)}")
+    data()
     if failing:
-        data()
         _show_causes(found)
         data()
         if found.first is not None:
@@ -128,24 +128,37 @@ def _show(run: "Run", found: "Diagnosis") -> None:
         data(f"one of them in full: judges diagnose {run.path} --case ID")
 
 
+def _answers(found: "Diagnosis", count: int) -> str:
+    """So many answers: each is a case, unless some were asked several times."""
+    return counted(count, "answer" if found.is_repeated else "case")
+
+
 def _show_causes(found: "Diagnosis") -> None:
     columns = [
         Column("to blame"),
         Column("what went wrong"),
-        Column("cases", "right"),
+        *_count_columns(found),
         Column("of those that fail"),
         Column("also in", "right"),
         Column("such as"),
     ]
     rows = [
-        [rule.component, rule.says, f"{each.count:,}", figure(each.figure), f"{each.also:,}", _ids(each.cases)]
+        [rule.component, rule.says, *_counts(found, each), figure(each.figure), f"{each.also:,}", _ids(each.cases)]
         for each in found.causes
         for rule in (found.rules.rule(each.name),)
     ]
     rest = found.unexplained
     if rest.count:
-        rows.append(["?", "no rule holds", f"{rest.count:,}", figure(rest.figure), "", _ids(rest.cases)])
+        rows.append(["?", "no rule holds", *_counts(found, rest), figure(rest.figure), "", _ids(rest.cases)])
     table(columns, rows)
+
+
+def _count_columns(found: "Diagnosis") -> list[Column]:
+    return [Column(head, "right") for head in (("answers", "to cases") if found.is_repeated else ("cases",))]
+
+
+def _counts(found: "Diagnosis", each: "Share | SliceDiagnosis") -> list[str]:
+    return [f"{count:,}" for count in ((each.count, each.asked) if found.is_repeated else (each.count,))]
 
 
 def _ids(names: Sequence[str]) -> str:
@@ -162,29 +175,37 @@ def _show_first(first: "First") -> None:
 
 
 def _notes(found: "Diagnosis") -> Iterator[str]:
-    yield "[95% interval]; each case counts once, for the cause that comes first along the pipeline"
-    if found.failing.n_clusters is not None:
+    one = "answer" if found.is_repeated else "case"
+    yield f"[95% interval]; each {one} counts once, for the cause that comes first along the pipeline"
+    asked = len({each.asked for each in found.cases})
+    if found.is_repeated:
+        yield (
+            f"these answers are to {counted(asked, 'case')}, asked several times; "
+            "the answers to one are one case to every interval"
+        )
+    if found.failing.n_clusters is not None and found.failing.n_clusters < asked:
         yield f"the intervals allow for {counted(found.failing.n_clusters, 'group')} of cases that belong together"
     if found.failing.n_dropped:
-        yield f"not known whether they fail: {counted(found.failing.n_dropped, 'case')} without a verdict or label"
+        untold = _answers(found, found.failing.n_dropped)
+        yield f"not known whether they fail: {untold} without a verdict or label that tells"
     for name, other in found.stand_ins.items():
         yield f"careful: {other} stands in for {'labels of what is relevant' if name == 'found' else name}"
     alike: dict[tuple[str, int], list[str]] = {}
     for each in found.inapplicable:
-        alike.setdefault((each.lacks[0], each.cases), []).append(f"“{found.rules.rule(each.cause).says}”")
-    for (lacks, cases), says in alike.items():
-        yield f"can't be told in {counted(cases, 'case')}: {', '.join(says)}: {lacks}"
+        alike.setdefault((each.lacks[0], each.count), []).append(f"“{found.rules.rule(each.cause).says}”")
+    for (lacks, count), says in alike.items():
+        yield f"can't be told in {_answers(found, count)}: {', '.join(says)}: {lacks}"
 
 
 def _show_slices(found: "Diagnosis") -> None:
     for field in dict.fromkeys(each.field for each in found.slices):
         data()
         table(
-            [Column(field), Column("cases", "right"), Column("fail"), Column("why")],
+            [Column(field), *_count_columns(found), Column("fail"), Column("why")],
             (
                 [
                     printable(each.value, _SLICE_LENGTH),
-                    f"{each.cases:,}",
+                    *_counts(found, each),
                     figure(each.failing),
                     ", ".join(f"{cause.name} {cause.count:,}" for cause in each.causes[:_CAUSES_SHOWN]),
                 ]
@@ -194,7 +215,7 @@ def _show_slices(found: "Diagnosis") -> None:
         )
     data()
     for each in found.hidden:
-        prose(_hidden_words(each), "  ")
+        prose(_hidden_words(found, each), "  ")
     looked = counted(found.compared, "comparison")
     if found.hidden:
         prose(f"[intervals that allow for {looked}]", "  ")
@@ -203,11 +224,11 @@ def _show_slices(found: "Diagnosis") -> None:
     data()
 
 
-def _hidden_words(each: "Hidden") -> str:
+def _hidden_words(found: "Diagnosis", each: "Hidden") -> str:
     hidden = f"{each.field} {printable(each.value, _SLICE_LENGTH)}"
     return (
         f"the mean of {each.measure}, {number(each.overall)}, hides {hidden}: "
-        f"{figure(each.inside)} in {counted(each.inside.n, 'case')}, {number(each.elsewhere.value)} elsewhere"
+        f"{figure(each.inside)} in {_answers(found, each.inside.n)}, {number(each.elsewhere.value)} elsewhere"
     )
 
 

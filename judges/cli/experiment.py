@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from judges.cli.options import option_of
 from judges.cli.output import (
     Column,
     Exit,
@@ -79,6 +80,7 @@ def experiment(
         typer.Option(min=0, help="Dollars that judging may spend; ends with 4 before a call would pass it."),
     ] = None,
     cache: Annotated[Path | None, typer.Option(help="Folder of the cache.")] = None,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cache.")] = False,
     refresh: Annotated[
         bool, typer.Option("--refresh", help="Ask judges again, and replace what the cache has.")
     ] = False,
@@ -100,11 +102,13 @@ def experiment(
     from judges.experiment.trial import trials_of
     from judges.settings import read_settings
 
-    if refresh and offline:
-        raise InputError("--refresh and --offline exclude each other; give one of them")
+    if no_cache + refresh + offline > 1:
+        raise InputError("--no-cache, --refresh and --offline exclude each other; give one of them")
+    if no_cache and cache is not None:
+        raise InputError("--no-cache and --cache exclude each other; give one of them")
     asked_for = read_plan(plan)
     trials = trials_of(asked_for, only or [])
-    mode: CacheMode = "refresh" if refresh else "offline" if offline else "use"
+    mode: CacheMode = "none" if no_cache else "refresh" if refresh else "offline" if offline else "use"
     connections = Connections(read_settings(config), cache=cache, mode=mode, max_cost=max_cost)
     asked = _asked(asked_for, connections, max_failures)
     home = _Home(out if out is not None else Path("runs") / plan.stem, asked_for, repeats or asked_for.repeats)
@@ -149,6 +153,8 @@ def _asked(plan: "Plan", connections: "Connections", max_failures: float) -> "As
         max_failures,
     )
     asked.assigned()
+    for remark in connections.check_asked(option_of):
+        note(remark)
     return asked
 
 

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from judges.cli.options import CanBeAnswered, CanNotBeAnswered, QrelsComplete, QrelsOfCases, told_by_fields
+from judges.cli.options import (
+    CanBeAnswered,
+    CanNotBeAnswered,
+    KeepFirst,
+    QrelsComplete,
+    QrelsOfCases,
+    told_by_fields,
+)
 from judges.cli.output import Column, Exit, count_of, counted, data, figure, note, number, prose, table, write_json
 from judges.errors import InputError
 from judges.gate import GateResult, Requirement, Status, status_of
@@ -72,6 +79,7 @@ def gate(
     complete: QrelsComplete = False,
     answerable: CanBeAnswered = None,
     unanswerable: CanNotBeAnswered = None,
+    keep_first: KeepFirst = False,
     strict: Annotated[bool, typer.Option("--strict", help="End with 1 also where something is undecided.")] = False,
     junit: Annotated[Path | None, typer.Option(help="Write a report in JUnit XML to this file.")] = None,
     config: Annotated[
@@ -85,10 +93,9 @@ def gate(
     from judges.measures import Measures
     from judges.settings import read_settings
 
-    if complete and qrels is None:
-        raise InputError("--complete says that the qrels are complete; give --qrels")
     settings = read_settings(config).gates
     asked = _asked(settings, require or [], forbid or [], against, max_drop or [], max_failures)
+    qrels, complete = _qrels(settings, qrels, complete=complete)
     cluster = cluster if cluster is not None else settings.cluster
     strict = strict or settings.strict
     read = partial(
@@ -97,7 +104,8 @@ def gate(
         refusals=refusal or settings.refusal,
         labels=None if qrels is None else qrels_labels(qrels),
         complete=complete,
-        answerable=told_by_fields(answerable or (), unanswerable or ()),
+        keep_first=keep_first or settings.keep_first,
+        answerable=_answerable(settings, answerable or (), unanswerable or ()),
     )
     measures = read(Run(run))
     wanted = on_set if on_set is not None else settings.on_set
@@ -178,6 +186,23 @@ def _asked(
     if max_failures is None:
         max_failures = settings.max_failures if settings.max_failures is not None else _MOST_FAILURES
     return _Asked(tuple(dict.fromkeys(requirements)), against, drops, most, max_failures)
+
+
+def _qrels(settings: "GateSettings", qrels: str | None, *, complete: bool) -> tuple[str | None, bool]:
+    """The file of qrels, and whether they are complete. Those of the settings may be so on the command line."""
+    if complete and qrels is None and settings.qrels is None:
+        raise InputError("--complete says that the qrels are complete; give --qrels")
+    if settings.complete and settings.qrels is None:
+        raise InputError("[gates] `complete` says that the qrels are complete; give `qrels` there, too")
+    return (settings.qrels, complete or settings.complete) if qrels is None else (qrels, complete)
+
+
+def _answerable(settings: "GateSettings", can: Sequence[str], can_not: Sequence[str]) -> dict[tuple[str, str], bool]:
+    if can or can_not:
+        return told_by_fields(can, can_not)
+    return told_by_fields(
+        settings.answerable, settings.unanswerable, spelt=("[gates] answerable", "[gates] unanswerable")
+    )
 
 
 def _drops(texts: Sequence[str]) -> tuple[dict[str, float], float | None]:
@@ -330,7 +355,7 @@ def _notes(checks: Sequence[_Check], gone: Sequence[str], *, chosen: bool, on_se
         if measure is not None and measure.stood_in:
             yield f"{name}: the passages of {counted(measure.stood_in, 'answer')} stand in for `retrieved`"
         if measure is not None and measure.given:
-            yield f"{name}: {counted(measure.given, 'answer')} left out, which were given the right passages"
+            yield f"{name}: {counted(measure.given, 'answer')} left out, given the right passages"
         if measure is not None and measure.answers is not None:
             yield f"{name}: of a case asked several times the share of its answers counts ({measure.answers:,} answers)"
     if gone:

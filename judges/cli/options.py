@@ -17,6 +17,7 @@ __all__ = [
     "CanBeAnswered",
     "CanNotBeAnswered",
     "ClaimsBy",
+    "KeepFirst",
     "LongInputs",
     "QrelsComplete",
     "QrelsOfCases",
@@ -70,8 +71,9 @@ class RunOptions:
         typer.Option(
             "--judge",
             "-j",
-            help="Who is asked: overlap, openai:MODEL, anthropic:MODEL, embedding:MODEL, stored:FIELD (verdicts "
-            "that the cases hold), a name of judges.toml, or package.module:object. Plain checks need none.",
+            help="Who is asked: overlap, openai:MODEL, anthropic:MODEL, embedding:MODEL, stored:FIELD (verdicts that "
+            "the cases hold: in a field of any name where one criterion is asked, else in an object by criterion), "
+            "a name of judges.toml, or package.module:object. Plain checks need none.",
         ),
     ] = field(default_factory=list[str])
     out: Annotated[Path | None, typer.Option(help="Folder of the run. By default named after the arguments.")] = None
@@ -224,6 +226,9 @@ QrelsOfCases: TypeAlias = Annotated[
 QrelsComplete: TypeAlias = Annotated[
     bool, typer.Option("--complete", help="With --qrels: a case that they lack can't be answered.")
 ]
+KeepFirst: TypeAlias = Annotated[
+    bool, typer.Option("--keep-first", help="Of a document retrieved twice keep the first copy.")
+]
 CanBeAnswered: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
@@ -236,20 +241,27 @@ CanNotBeAnswered: TypeAlias = Annotated[
 ]
 
 
-def told_by_fields(can: Sequence[str], can_not: Sequence[str]) -> dict[tuple[str, str], bool]:
+def told_by_fields(
+    can: Sequence[str], can_not: Sequence[str], *, spelt: tuple[str, str] = ("--answerable", "--unanswerable")
+) -> dict[tuple[str, str], bool]:
     """What --answerable and --unanswerable say: by field and value of it whether a case that has it can be answered.
+
+    Args:
+        can: Each FIELD=VALUE.
+        can_not: Likewise.
+        spelt: How the user has given them, for messages.
 
     Raises:
         InputError: One isn't FIELD=VALUE, or is in both.
     """
     found: dict[tuple[str, str], bool] = {}
-    for option, texts, told in (("--answerable", can, True), ("--unanswerable", can_not, False)):
+    for option, texts, told in ((spelt[0], can, True), (spelt[1], can_not, False)):
         for text in texts:
             path, sign, value = (part.strip() for part in text.partition("="))
             if not (path and sign and value):
                 raise InputError(f"{option} `{printable(text, 60)}`: write it as FIELD=VALUE, as in meta.answerable=no")
             if found.setdefault((path, value), told) is not told:
-                raise InputError(f"`{printable(text, 60)}` can't be both --answerable and --unanswerable; keep one")
+                raise InputError(f"`{printable(text, 60)}` can't be both {' and '.join(spelt)}; keep one")
     return found
 
 

@@ -8,15 +8,17 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from enum import IntEnum
 from shutil import get_terminal_size
 from textwrap import wrap
 from time import monotonic
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
 import orjson
 
+from judges.calls.waits import watched
 from judges.engine.progress import Counts
 from judges.errors import BudgetReached, JudgesError, ServiceError, TooManyFailed
 from judges.figures import Figure
@@ -27,12 +29,14 @@ from judges.usage import Usage
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
+    from rich.text import Text
 
 __all__ = [
     "Column",
     "Exit",
     "ReaderLeftError",
     "TerminalProgress",
+    "can_be_asked",
     "count_of",
     "counted",
     "data",
@@ -51,6 +55,16 @@ __all__ = [
 ]
 
 _PLAIN_WIDTH = 160
+_APART = 2
+"""Blanks between columns."""
+_PIECE = re.compile(r"[^\s\[]*\s?\[[^\]]*\]|\S+")
+"""What is never cut over lines, if that can be helped: a word, a number with its interval."""
+_SHORT, _LONG = 3.0, 10.0
+"""Seconds that calls must wait before it is said, on a terminal and elsewhere."""
+_PAST = 120.0
+"""Seconds after which nobody waits any more, if nothing more was heard: the calls were given up."""
+_FIRST_PAUSE = 30.0
+"""Seconds between the first two lines about it; doubled each time."""
 
 
 class Exit(IntEnum):
@@ -101,6 +115,12 @@ def note(text: str) -> None:
         print(text, file=sys.stderr)
 
 
+def can_be_asked() -> bool:
+    """Whether a person is there to answer a question; standard input may be closed."""
+    stdin: TextIO | None = sys.stdin
+    return stdin is not None and stdin.isatty()
+
+
 def prose(text: str, indent: str = "", *, head: str = "") -> None:
     """A line of text on standard output; on a terminal cut between words where it is too narrow.
 
@@ -118,20 +138,15 @@ def prose(text: str, indent: str = "", *, head: str = "") -> None:
         data(part)
 
 
-def _share(part: int, whole: int) -> str:
-    """Per cent, rounded down: 100% is all."""
-    return f"{100 * part // whole}%"
-
-
 def count_of(value: Figure) -> str:
     """`15 of 24`; `0.33 of 2` where shares of cases add up to it."""
     count = value.value or 0.0
     return f"{count:,.0f} of {value.n:,}" if count == int(count) else f"{count:,.2f} of {value.n:,}"
 
 
-def counted(count: int, thing: str) -> str:
-    """`1 record`, `1,200 records`."""
-    return f"{count:,} {thing}" + ("" if count == 1 else "s")
+def counted(count: int, thing: str, things: str | None = None) -> str:
+    """`1 record`, `1,200 records`; `things` where they don't just end in s."""
+    return f"{count:,} {thing if count == 1 else things or thing + 's'}"
 
 
 _UNSHOWN = re.compile("[\x7f-\x9f" + "".join(sorted(TURNS_TEXT)) + "]")
@@ -168,9 +183,16 @@ def figure(value: Figure, digits: int = 2) -> str:
 
 
 def usage_line(usage: Usage) -> str:
-    """What calls of services used: `1,200 calls, 10% of them from the cache; 1.2M tokens read, 0.1M written; $0.84`."""
-    asked = usage.calls + usage.hits
-    parts = [counted(asked, "call") + (f", {_share(usage.hits, asked)} of them from the cache" if usage.hits else "")]
+    """What calls of services used: `1,080 calls, 120 replies from the cache; 1.2M tokens read, 0.1M written; $0.84`.
+
+    No shares: one call may bring many replies, as embeddings come.
+    """
+    saved = [
+        f", {counted(count, 'reply', 'replies')} {how}"
+        for count, how in ((usage.hits, "from the cache"), (usage.shared, "shared with an equal call in flight"))
+        if count
+    ]
+    parts = [counted(usage.calls, "call") + "".join(saved)]
     if usage.unanswered:
         parts.append(f"{counted(usage.unanswered, 'attempt')} without a readable reply, which may have been billed too")
     if usage.calls:
@@ -213,11 +235,14 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for column in columns:
-        shown.add_column(Text(printable(column.head)), justify=column.side, overflow="fold")
-    for row in rows:
-        shown.add_row(*(Text(printable(cell)) for cell in row))
+    shown = Table(box=None, pad_edge=False, padding=(0, _APART, 0, 0), header_style="bold")
+    cells = [[Text(printable(cell)) for cell in row] for row in rows]
+    heads = [Text(printable(column.head)) for column in columns]
+    widths = _widths(heads, cells, width())
+    for column, head, fixed in zip(columns, heads, widths, strict=True):
+        shown.add_column(head, justify=column.side, overflow="fold", width=fixed)
+    for row in cells:
+        shown.add_row(*row)
     console = Console(highlight=False, markup=False, emoji=False, width=width())
     with console.capture() as captured:
         console.print(shown)
@@ -225,22 +250,73 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
         data(line.rstrip())
 
 
+def _widths(heads: "Sequence[Text]", cells: "Sequence[Sequence[Text]]", room: int) -> list[int | None]:
+    """Widths of the columns that hold no texts, where a table is too wide but can be had without cutting a piece."""
+    from rich.cells import cell_len
+
+    def longest_piece(text: "Text") -> int:
+        return max(map(cell_len, _PIECE.findall(text.plain)), default=0)
+
+    places = range(len(heads))
+    gaps = _APART * len(heads)
+    whole = [max((row[at].cell_len for row in cells), default=0) for at in places]
+    pieces = [max(map(longest_piece, (row[at] for row in cells)), default=0) for at in places]
+    least = [max(longest_piece(heads[at]), pieces[at]) for at in places]
+    if sum(max(heads[at].cell_len, whole[at]) for at in places) + gaps <= room or sum(least) + gaps > room:
+        return [None for _ in places]
+    return [least[at] if whole[at] == pieces[at] else None for at in places]
+
+
+@dataclass(frozen=True, slots=True)
+class _HeldUp:
+    """Calls of an account that wait. Moments are those of the monotonic clock."""
+
+    why: str
+    since: float
+    until: float
+    """The next attempt, where that is known."""
+
+    def at(self, now: float) -> str:
+        """What to say of it."""
+        since = f" for {now - self.since:,.0f} s" if now - self.since >= 1 else ""
+        until = f", next try in {self.until - now:,.0f} s" if self.until - now >= 1 else ""
+        return f"waiting{since}{until}: {self.why}"
+
+
 class TerminalProgress:
-    """Progress on standard error, where that is a terminal: done of total, rate, time left, failures."""
+    """Progress on standard error, where that is a terminal: done of total, rate, time left, failures; and what calls
+    of hosted models wait for, if they do. Elsewhere only this, a line now and then.
+    """
 
     def __init__(self, *, quiet: bool = False) -> None:
         self._shown = not quiet and sys.stderr.isatty()
+        self._told = not quiet and not self._shown
         self._bar: Bar | None = None
         self._task: TaskID | None = None
         self._next = 0.0
         self._resumed = 0
+        self._held_up: dict[str, _HeldUp] = {}
+        self._next_line = 0.0
+        self._pause = _FIRST_PAUSE
+        self._counts: Counts | None = None
+        self._watched = watched(self)
 
     def __enter__(self) -> Self:
+        self._watched.__enter__()
         if self._shown:
-            from rich.console import Console
+            from rich.console import Console, RenderableType
             from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+            from rich.text import Text
 
-            self._bar = Progress(
+            waits = self._waits
+
+            class WithWaits(Progress):
+                def get_renderables(self) -> Iterable[RenderableType]:
+                    yield from super().get_renderables()
+                    for line in waits():
+                        yield Text(line, no_wrap=True, overflow="ellipsis")
+
+            self._bar = WithWaits(
                 TextColumn("{task.description}"),
                 BarColumn(bar_width=30),
                 TextColumn("{task.fields[done]}"),
@@ -258,6 +334,32 @@ class TerminalProgress:
     ) -> None:
         if self._bar is not None:
             self._bar.stop()
+        self._watched.__exit__(kind, error, trace)
+
+    def held_up(self, account: str, why: str, seconds: float, /) -> None:
+        """Calls wait: see `judges.calls.waits`."""
+        now = monotonic()
+        before = self._held_up.get(account)
+        held_up = _HeldUp(printable(why), now if before is None else before.since, now + seconds)
+        self._held_up[account] = held_up
+        if self._told and now >= self._next_line and max(now - held_up.since, seconds) >= _LONG:
+            self._next_line = now + self._pause
+            self._pause *= 2
+            done = f" ({self._counts.done:,} of {self._counts.total:,} done)" if self._counts is not None else ""
+            note(f"judges: {held_up.at(now)}{done}")
+
+    def going_on(self, account: str, /) -> None:
+        """Calls get through again."""
+        self._held_up.pop(account, None)
+
+    def _waits(self) -> list[str]:
+        """What to say at this moment, on a terminal. Another thread asks."""
+        now = monotonic()
+        return [
+            each.at(now)
+            for each in list(self._held_up.values())
+            if max(now, each.until) - each.since >= _SHORT and now - each.until < _PAST
+        ]
 
     def reading(self, count: int) -> None:
         """So many cases have been read."""
@@ -266,6 +368,7 @@ class TerminalProgress:
 
     def __call__(self, counts: Counts, /) -> None:
         """So far have the judgements come."""
+        self._counts = counts
         if self._due():
             self._update("judging", counts.done, counts)
 
@@ -273,6 +376,7 @@ class TerminalProgress:
         """The progress of one step of several, under its own name."""
 
         def tell(counts: Counts, /) -> None:
+            self._counts = counts
             if self._due():
                 self._update(what, counts.done, counts)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from judges.cli.options import KeepFirst
 from judges.cli.output import Column, counted, data, figure, note, number, table, write_json
 from judges.errors import InputError
 from judges.printable import printable
@@ -101,9 +102,7 @@ def retrieval(
         float,
         typer.Option("--span-share", help="A passage is relevant if it covers this share of a labelled span."),
     ] = 0.5,
-    keep_first: Annotated[
-        bool, typer.Option("--keep-first", help="Of a document retrieved twice keep the first copy.")
-    ] = False,
+    keep_first: KeepFirst = False,
     strict: Annotated[
         bool, typer.Option("--strict", help="0 for queries without a relevant document, as in trec_eval.")
     ] = False,
@@ -351,7 +350,9 @@ def _of_verdicts(path: Path, judge: str | None, by: str | None, *, keep_first: b
     there = [each for each in manifest.assignments if judges_passages(each.criterion) and judge in (None, each.judge)]
     if not there:
         whom = "" if judge is None else f" by `{printable(judge, 40)}`"
-        raise InputError(f"{path}: has no verdicts on passages{whom}; judge them with --criterion context_relevance")
+        raise InputError(
+            f"{path}: has no verdicts on passages{whom}; judge them: judges run CASES -c context_relevance"
+        )
     if len(there) > 1:
         names = ", ".join(f"{each.criterion.name} by {each.judge}" for each in there)
         raise InputError(f"{path}: has verdicts of several judges on passages ({names}); name one with --judge")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from judges.case import Case, Part
-from judges.datasets.source import Invalid, Row, format_of, opened, readable
+from judges.datasets.source import Invalid, Row, format_of, opened, readable, refuse
 from judges.errors import InputError
 from judges.fingerprint import Json
 from judges.printable import printable
@@ -48,7 +48,7 @@ def read_cases(
     """
     from judges.datasets.records import Door
 
-    return _read(source, format_of(source, format), Door(fields or {}, required), on_invalid or _refuse)
+    return _read(source, format_of(source, format), Door(fields or {}, required), on_invalid or refuse)
 
 
 def load(source: str | Path | BinaryIO, *, fields: Mapping[str, str] | None = None) -> list[Case]:
@@ -70,7 +70,7 @@ def read_records(source: str | Path, *, format: str | None = None) -> Iterator[t
         rows = _rows(stream, name, format_of(source, format), lambda _: False)
         for row in readable(rows, name):
             if isinstance(row, Invalid):
-                raise InputError(str(row))
+                refuse(row)
             yield row.where, row.values
 
 
@@ -118,7 +118,3 @@ def _rows(stream: BinaryIO, name: str, kind: str | None, nested: Callable[[str],
             return jsonl.read_lines(stream, name)
         case _:
             return jsonl.read_either(stream, name)
-
-
-def _refuse(invalid: Invalid) -> None:
-    raise InputError(str(invalid))

@@ -6,7 +6,7 @@ from typing import BinaryIO, cast
 
 import orjson
 
-from judges.datasets.source import REPAIR, Invalid, Record, Row, numbered_lines, without_bom
+from judges.datasets.source import REPAIR, Invalid, Record, Row, called, numbered_lines, without_bom
 from judges.errors import InputError
 from judges.fingerprint import Json
 from judges.printable import printable
@@ -98,7 +98,7 @@ def _read_lines(lines: Iterator[tuple[int, bytes]], name: str) -> Iterator[Row]:
         try:
             value = parse(line)
         except NotJson as error:
-            hint = "for a document of many lines choose --format json; else " if line.strip() in {b"[", b"{"} else ""
+            hint = f"if it is a document of many lines, {called('json')}; else " if line.strip() in {b"[", b"{"} else ""
             yield Invalid(name, number, None, f"is not JSON: {error}; {hint}{REPAIR}")
             continue
         if isinstance(value, dict):
@@ -114,7 +114,7 @@ def _read_document(text: bytes, name: str) -> Iterator[Row]:
         value = parse(text)
     except NotJson as error:
         raise InputError(
-            f"{name}: is not one JSON document: {error}; if it has one object a line choose --format jsonl"
+            f"{name}: is not one JSON document: {error}; if it has one object a line, {called('jsonl')}"
         ) from error
     for number, record in enumerate(_records(value, name), 1):
         if isinstance(record, dict):

@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, TypeAlias, cast
+from typing import BinaryIO, NoReturn, TypeAlias, cast
 
 from judges.errors import InputError
 from judges.fingerprint import Json
@@ -22,10 +22,12 @@ __all__ = [
     "Invalid",
     "Record",
     "Row",
+    "called",
     "format_of",
     "numbered_lines",
     "opened",
     "readable",
+    "refuse",
     "without_bom",
 ]
 
@@ -33,7 +35,7 @@ FORMATS = ("jsonl", "json", "csv", "tsv", "parquet")
 _SUFFIXES = {f".{name}": name for name in FORMATS} | {".ndjson": "jsonl"}
 
 REPAIR = "correct it, or leave such records out with --skip-invalid"
-"""The remedy where the record itself is wrong."""
+"""The remedy where the record itself is wrong, and whoever reads can do without it."""
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -102,7 +104,7 @@ def format_of(source: str | Path | BinaryIO, override: str | None) -> str | None
     if (known := _SUFFIXES.get(suffixes[-1])) is None:
         raise InputError(
             f"{printable(str(source), 200)}: no format is known by the suffix `{printable(suffixes[-1], 80)}`;"
-            f" name it with --format: {', '.join(FORMATS)}"
+            f" let it end in .{', .'.join(FORMATS)} (judges run: --format)"
         )
     return known
 
@@ -129,6 +131,20 @@ def opened(source: str | Path | BinaryIO) -> Generator[tuple[BinaryIO, str], Non
     else:
         given: object = getattr(source, "name", None)
         yield source, printable(given, 200) if isinstance(given, str) else "stream"
+
+
+def called(kind: str) -> str:
+    """The remedy where a file is of another format than it seems."""
+    return f"call it .{kind} (judges run: --format {kind})"
+
+
+def refuse(invalid: Invalid) -> NoReturn:
+    """End the reading with a record that nobody can do without.
+
+    Raises:
+        InputError: Always.
+    """
+    raise InputError(str(invalid).replace(REPAIR, "correct it"))
 
 
 def readable(rows: Iterator[Row], name: str) -> Iterator[Row]:

@@ -9,7 +9,7 @@ from datetime import date, time
 from typing import Any, BinaryIO, Protocol, cast
 
 from judges.datasets.jsonl import NotJson, parse
-from judges.datasets.source import REPAIR, Invalid, Record, Row, numbered_lines
+from judges.datasets.source import REPAIR, Invalid, Record, Row, called, numbered_lines
 from judges.errors import InputError
 from judges.fingerprint import Json
 from judges.printable import printable
@@ -146,7 +146,7 @@ def _checked_header(cells: list[str], name: str, delimiter: str) -> list[str]:
         raise InputError(
             f"{name}: its header is one column, `{printable(cells[0], 80)}`;"
             f" if {printable(repr(others[0]), 80)} separates its cells,"
-            f" {'choose --format tsv' if others[0] == chr(9) else 'save it with commas'}"
+            f" {called('tsv') if others[0] == chr(9) else 'save it with commas'}"
         )
     return cells
 

@@ -1,4 +1,7 @@
-"""What went wrong in one case: the rules held against what is known of it."""
+"""What went wrong in one case: the rules held against what is known of it.
+
+Where a case was asked several times, each of its answers has a diagnosis.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -6,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from judges.diagnosis.facts import OWN_NAMES, Fact, Facts
 from judges.diagnosis.rules import Clause, Condition, Rule, Term
+from judges.summary import asked_id
 
 __all__ = ["CaseDiagnosis", "Finding", "Standing", "diagnose_case"]
 
@@ -28,6 +32,8 @@ class CaseDiagnosis:
     """What went wrong in one case."""
 
     case_id: str
+    asked: str
+    """Id of the case that was asked: not `case_id` where this is one of several answers to it."""
     standing: Standing
     reasons: tuple[Fact, ...]
     """Why it fails."""
@@ -68,6 +74,7 @@ class CaseDiagnosis:
         rule = self.rule
         return {
             "case": self.case_id,
+            "asked": self.asked,
             "standing": self.standing,
             "reasons": [each.why for each in self.reasons],
             "cleared": [each.why for each in self.cleared],
@@ -86,18 +93,20 @@ class CaseDiagnosis:
 
 def diagnose_case(facts: Facts) -> CaseDiagnosis:
     """Hold the rules against what is known of a case."""
-    name, rules = facts.case.id, facts.rules
+    name, asked, rules = facts.case.id, asked_id(facts.case), facts.rules
     fails = [_clause(each, facts) for each in rules.fails]
     reasons = _unique(fact for finding in fails if finding.holds for fact in finding.facts)
     spares = [finding for each in rules.spares if (finding := _clause(each, facts)).holds]
     if reasons and not spares:
-        return CaseDiagnosis(name, "fails", reasons, tuple((each, _clause(each.clause, facts)) for each in rules.rules))
+        findings = tuple((each, _clause(each.clause, facts)) for each in rules.rules)
+        return CaseDiagnosis(name, asked, "fails", reasons, findings)
     # That it was answered doesn't say that it was answered well: a verdict or a measure has to.
     told = any(finding.holds is False and finding.facts[0].name not in OWN_NAMES for finding in fails)
     if not (spares or told):
-        return CaseDiagnosis(name, "unknown", ())
+        return CaseDiagnosis(name, asked, "unknown", ())
     cleared = spares or [finding for finding in fails if finding.holds is False]
-    return CaseDiagnosis(name, "passes", (), cleared=_unique(fact for each in cleared for fact in each.facts))
+    speaking = _unique(fact for each in cleared for fact in each.facts)
+    return CaseDiagnosis(name, asked, "passes", (), cleared=speaking)
 
 
 def _unique(facts: Iterable[Fact]) -> tuple[Fact, ...]:

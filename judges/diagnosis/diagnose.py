@@ -1,4 +1,8 @@
-"""What went wrong in a run: the cause of each failing case, the share that each explains, and where to act first."""
+"""What went wrong in a run: the cause of each failing case, the share that each explains, and where to act first.
+
+Where a case was asked several times, each answer may fail for a reason of its own: answers are counted, and beside them
+the cases that they are to, which the intervals go by.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,18 +42,22 @@ class Share:
 
     name: str
     count: int
+    """Failing answers."""
+    asked: int
+    """The cases that they are to: as many, unless some were asked several times."""
     figure: Figure
     """The share."""
     cases: tuple[str, ...] = ()
-    """Ids of the first of them."""
+    """Ids of the first of them, one of each case that was asked."""
     also: int = 0
-    """Cases in which it went wrong, too, after the cause."""
+    """Answers in which it went wrong, too, after the cause."""
 
     def to_record(self) -> dict[str, Any]:
         """The share as JSON-ready values."""
         return {
             "name": self.name,
-            "cases": self.count,
+            "cases": self.asked,
+            "answers": self.count,
             "share": self.figure.to_record(),
             "examples": list(self.cases),
             "also": self.also,
@@ -91,14 +99,16 @@ class Inapplicable:
     """A rule that couldn't be held against cases that failed, since too little is known of them."""
 
     cause: str
-    cases: int
-    """Failing cases of which too little is known."""
+    count: int
+    """Failing answers of which too little is known."""
+    asked: int
+    """The cases that they are to."""
     lacks: tuple[str, ...]
     """What is lacking, the most frequent first."""
 
     def to_record(self) -> dict[str, Any]:
         """It as JSON-ready values."""
-        return {"cause": self.cause, "cases": self.cases, "lacks": list(self.lacks)}
+        return {"cause": self.cause, "cases": self.asked, "answers": self.count, "lacks": list(self.lacks)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +117,10 @@ class SliceDiagnosis:
 
     field: str
     value: str
-    cases: int
-    """Those of which it is known whether they fail."""
+    count: int
+    """Answers of which it is known whether they fail."""
+    asked: int
+    """The cases that they are to."""
     failing: Figure
     """The share that fails."""
     causes: tuple[Share, ...]
@@ -119,7 +131,8 @@ class SliceDiagnosis:
         return {
             "field": self.field,
             "value": self.value,
-            "cases": self.cases,
+            "cases": self.asked,
+            "answers": self.count,
             "failing": self.failing.to_record(),
             "causes": [each.to_record() for each in self.causes],
         }
@@ -131,9 +144,9 @@ class Diagnosis:
 
     rules: Rules
     cases: tuple[CaseDiagnosis, ...]
-    """In order of input."""
+    """In order of input; where a case was asked several times, one for each answer."""
     failing: Figure
-    """The share of the cases that fails; `n_dropped` are those of which it isn't known."""
+    """The share of these that fails; `n_dropped` are those of which it isn't known."""
     causes: tuple[Share, ...]
     """By cause the share of the failing cases, the most frequent first."""
     components: tuple[Share, ...]
@@ -149,6 +162,11 @@ class Diagnosis:
     compared: int
     """Slices times measures that were looked at for `hidden`."""
 
+    @property
+    def is_repeated(self) -> bool:
+        """Whether a case was asked several times."""
+        return any(each.asked != each.case_id for each in self.cases)
+
     def case(self, name: str) -> CaseDiagnosis | None:
         """The diagnosis of one case."""
         return next((each for each in self.cases if each.case_id == name), None)
@@ -156,7 +174,8 @@ class Diagnosis:
     def to_record(self) -> dict[str, Any]:
         """The diagnosis as JSON-ready values."""
         return {
-            "cases": len(self.cases),
+            "cases": _asked(self.cases),
+            "answers": len(self.cases),
             "failing": self.failing.to_record(),
             "causes": [
                 {**each.to_record(), "component": rule.component, "says": rule.says, "act": rule.act}
@@ -283,6 +302,11 @@ def _ids(cases: _Found, clusters: _Clusters) -> list[int] | None:
     return None if clusters is None else [clusters[each.case_id] for each in cases]
 
 
+def _asked(found: _Found) -> int:
+    """How many cases were asked."""
+    return len({each.asked for each in found})
+
+
 def _failing(cases: _Found, clusters: _Clusters) -> Figure:
     known = [each for each in cases if each.standing != "unknown"]
     failed = [each.standing == "fails" for each in known]
@@ -292,7 +316,10 @@ def _failing(cases: _Found, clusters: _Clusters) -> Figure:
 def _share(name: str, chosen: _Found, failing: _Found, clusters: _Clusters, also: int = 0) -> Share:
     ids = {each.case_id for each in chosen}
     figure = proportion([each.case_id in ids for each in failing], _ids(failing, clusters))
-    return Share(name, len(chosen), figure, tuple(each.case_id for each in chosen[:_NAMED]), also)
+    first: dict[str, str] = {}
+    for each in chosen:
+        first.setdefault(each.asked, each.case_id)
+    return Share(name, len(chosen), len(first), figure, tuple(first.values())[:_NAMED], also)
 
 
 def _causes(failing: _Found, rules: Rules, clusters: _Clusters) -> tuple[Share, ...]:
@@ -334,14 +361,16 @@ def _first(
 def _inapplicable(failing: _Found, rules: Rules) -> Iterable[Inapplicable]:
     for rule in rules.rules:
         lacking: Counter[str] = Counter()
-        count = 0
+        unknown: list[CaseDiagnosis] = []
         for each in failing:
             finding = next(finding for other, finding in each.findings if other is rule)
             if finding.holds is None:
-                count += 1
+                unknown.append(each)
                 lacking.update(list(dict.fromkeys(fact.why for fact in finding.facts)))
-        if count:
-            yield Inapplicable(rule.cause, count, tuple(why for why, _ in lacking.most_common(_NAMED)))
+        if unknown:
+            yield Inapplicable(
+                rule.cause, len(unknown), _asked(unknown), tuple(why for why, _ in lacking.most_common(_NAMED))
+            )
 
 
 # Slices
@@ -359,7 +388,8 @@ def _slices(
             failing = [each for each in inside if each.standing == "fails"]
             figure = _failing(inside, clusters)
             causes = tuple(each for each in _causes(failing, rules, clusters) if each.count)
-            yield SliceDiagnosis(field, value, figure.n, figure, causes)
+            asked = _asked([each for each in inside if each.standing != "unknown"])
+            yield SliceDiagnosis(field, value, figure.n, asked, figure, causes)
 
 
 def _measures(

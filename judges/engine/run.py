@@ -11,7 +11,7 @@ the key of today. So a summary never mixes what was judged before a change with 
 
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Self, overload
@@ -97,11 +97,14 @@ class Run:
     def locked(self) -> Generator[None]:
         """Hold the run, so that no other process judges into it; make its folder if it isn't there.
 
+        A folder that was made here goes again if nothing was begun in it: what is refused leaves nothing behind.
+
         Raises:
             LedgerError: Another process holds it, the folder holds other things than a run, or can't be written.
         """
         home = self._lock_path.parent
         try:
+            made = [folder for folder in (home, *home.parents) if not folder.exists()]
             home.mkdir(parents=True, exist_ok=True)
             if not self._lock_path.exists() and any(home.iterdir()):
                 self._refuse_foreign_files()
@@ -114,7 +117,16 @@ class Run:
         try:
             yield
         finally:
+            if made and not self._manifest_path.exists():
+                self._remove(made)
             lock.release()
+
+    def _remove(self, folders: Iterable[Path]) -> None:
+        """Remove the lock, and these folders, innermost first, as far as they are empty then."""
+        with suppress(OSError):
+            self._lock_path.unlink()
+            for folder in folders:
+                folder.rmdir()
 
     def _refuse_foreign_files(self) -> None:
         """A folder that is not empty must be a run's, or files of the user's could be overwritten."""

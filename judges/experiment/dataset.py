@@ -56,7 +56,10 @@ def read_dataset(
     Raises:
         InputError: A file can't be read, or holds something else.
     """
-    cases = list(read_cases(path, fields=fields))[:limit]
+    try:
+        cases = list(read_cases(path, fields=fields))[:limit]
+    except InputError as error:
+        raise InputError(str(error).replace("--map ", "`map` of the plan: ")) from None
     if qrels is not None:
         labels = _labels(qrels)
         if not labels.keys() & {case.id for case in cases}:

@@ -15,7 +15,7 @@ from judges.case import Case
 from judges.checks import Check
 from judges.criteria import ANSWER_RELEVANCE, CORRECTNESS, FAITHFULNESS
 from judges.criterion import Criterion
-from judges.engine.evaluate import checked, judge_run
+from judges.engine.evaluate import admitted, checked, judge_run
 from judges.engine.plan import Assignment, assign
 from judges.engine.pool import run_to_end
 from judges.engine.progress import Counts, Progress
@@ -208,7 +208,7 @@ async def try_variant(
             outputs = [kept.get(key) for key in keys]
         failures = tuple(_failures(calls, outputs))
         manifest = run.begin(
-            _cases(trial, calls, outputs, repeated=repeats > 1),
+            admitted(_cases(trial, calls, outputs, repeated=repeats > 1), assignments, judges),
             lambda count: Manifest(
                 f"{dataset.name}, answered by {trial.name}",
                 assignments,

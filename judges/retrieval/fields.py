@@ -72,7 +72,8 @@ def id_of(value: object, where: str, field: str) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str) or not value:
-        raise InputError(f"{where}: `{field}` holds {shown(value)}, which is no id; give a text that isn't empty")
+        found = "nothing" if value is None else shown(value)
+        raise InputError(f"{where}: `{field}` holds {found}, which is no id; give a text that isn't empty")
     return value
 
 

@@ -187,7 +187,8 @@ def resolve(labels: Labels, passages: Index, *, share: float = 0.5) -> Resolved:
     if spans and not by_document:
         raise InputError(
             "spans are labelled, but no passage tells which stretch of its document it is; "
-            "give `doc`, `start` and `end` of each retrieved passage, or of all passages with --index"
+            "give `doc`, `start` and `end` of each retrieved passage, or of all passages: "
+            "judges retrieval (or diagnose) --index"
         )
     grades: dict[str, dict[str, int]] = {}
     groups: dict[str, list[Group]] = {}

@@ -278,4 +278,7 @@ def _ordered(scores: Mapping[str, float]) -> Ranking:
 
 def twice(document: str) -> str:
     """The complaint about a document that a ranking has twice."""
-    return f"document {shown(document)} is retrieved twice; mend the ranking, or keep the first copy with --keep-first"
+    return (
+        f"document {shown(document)} is retrieved twice; mend the ranking, or keep the first copy: "
+        "judges retrieval (or gate) --keep-first"
+    )

@@ -34,31 +34,38 @@ class AnthropicChat(HttpChat):
     service: ClassVar[str] = "anthropic"
 
     def __init__(
-        self, base_url: str | None = None, api_key: str | None = None, *, timeout_seconds: float | None = None
+        self,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        *,
+        key_from: str = "",
+        timeout_seconds: float | None = None,
     ) -> None:
         """
         Args:
             base_url: Of the API, with or without `/v1`; None for Anthropic's own.
             api_key: None where none is needed.
+            key_from: Where the key comes from, such as `ANTHROPIC_API_KEY`, for messages.
             timeout_seconds: For each call, from the connection to the last byte; None for 60 s, and 300 s where the
                 model reasons.
 
         Raises:
-            InputError: The base URL is none.
+            InputError: The base URL is none, or the key can't be one.
         """
         address = Address.parse(OFFICIAL if base_url is None else base_url)
         address = replace(address, url=address.url.removesuffix("/v1"))  # the path has it
-        super().__init__(address, api_key, timeout_seconds, known=address.is_at("api.anthropic.com"))
+        super().__init__(address, api_key, key_from, timeout_seconds, known=address.is_at("api.anthropic.com"))
 
     def make_client(self) -> Client:
         """A client for the running event loop, with the SDK's headers."""
         import anthropic
 
-        unused = anthropic.DefaultAsyncHttpxClient(verify=no_trust())
+        unused = anthropic.DefaultAsyncHttpxClient(verify=no_trust(), trust_env=False)
         sdk = anthropic.AsyncAnthropic(
             api_key=self._api_key or "none", base_url=self._address.url, open_telemetry=False, http_client=unused
         )
-        return client_of(self._address, {**sdk.default_headers, **sdk.auth_headers}, sdk.close)
+        is_own = self._address.is_own("anthropic.com", "ANTHROPIC_BASE_URL")
+        return client_of(self._address, sdk.default_headers, sdk.auth_headers, sdk.close, is_own=is_own)
 
     def first_traits(self) -> Traits:
         """All there is."""

@@ -15,7 +15,7 @@ import orjson
 from judges.errors import Rejected
 from judges.fingerprint import Json
 from judges.service import ChatReply, ChatRequest
-from judges.services.connection import Address, Client, Connection, HttpReply
+from judges.services.connection import Address, Client, Connection, HttpReply, checked_key
 from judges.services.failures import Asked, Problem, failure, read_problem, unreadable
 from judges.services.structured import Form, Traits, holds_json
 from judges.usage import NOTHING_USED, Limits
@@ -44,17 +44,24 @@ class HttpChat(ABC):
     service: ClassVar[str]
     """What messages call it."""
 
-    def __init__(self, address: Address, api_key: str | None, timeout_seconds: float | None, *, known: bool) -> None:
+    def __init__(
+        self, address: Address, api_key: str | None, key_from: str, timeout_seconds: float | None, *, known: bool
+    ) -> None:
         """
         Args:
             address: Of the endpoint.
             api_key: None where none is needed.
+            key_from: Where the key comes from, for messages.
             timeout_seconds: For each call; None for 60 s, and 300 s where the model reasons.
             known: Whether the endpoint is one whose ways are known. At any other, the first call to a model is made
                 alone, and a reply in the wrong form makes it ask in another way.
+
+        Raises:
+            InputError: The key can't be one.
         """
         self._address = address
-        self._api_key = api_key
+        self._api_key = checked_key(api_key, key_from)
+        self._key_from = key_from
         self._timeout_seconds = timeout_seconds
         self._known = known
         self._connection = Connection(address, self.make_client)
@@ -118,17 +125,24 @@ class HttpChat(ABC):
         """Whether the error is about the way in which the form of the reply was asked for."""
 
     async def _ask_first(self, request: ChatRequest, traits: Traits) -> ChatReply:
-        """Ask alone, to find out what the model takes; whoever comes meanwhile waits for that."""
+        """Ask alone, to find out what the model takes; whoever comes meanwhile waits for that, and shares an error that
+        stops everything.
+        """
         async with self._connection.gate:
+            if traits.refusal is not None:
+                raise traits.refusal
             if not traits.tried:
                 try:
                     return await self._ask(request, traits)
+                except Rejected as error:
+                    traits.refusal = error
+                    raise
                 finally:
                     traits.tried = True
         return await self._ask(request, traits)
 
     async def _ask(self, request: ChatRequest, traits: Traits) -> ChatReply:
-        asked = Asked(self.service, request.model, self._address.url, self._api_key)
+        asked = Asked(self.service, request.model, self._address.url, self._api_key, self._key_from)
         used = NOTHING_USED
         tries = 0
         while True:

@@ -4,6 +4,8 @@ The SDK brings the headers, aiohttp the transport; what a status means is for `j
 """
 
 import asyncio
+import os
+import re
 import ssl
 import weakref
 from collections.abc import Awaitable, Callable, Mapping
@@ -13,15 +15,31 @@ from urllib.parse import parse_qsl, urlsplit
 from judges.errors import InputError, Rejected, ServiceError, Unavailable
 from judges.printable import printable
 
-__all__ = ["CONNECTIONS", "CONNECT_SECONDS", "Address", "Client", "Connection", "HttpReply", "client_of", "no_trust"]
+__all__ = [
+    "CONNECTIONS",
+    "CONNECT_SECONDS",
+    "LONGEST_REPLY",
+    "Address",
+    "Client",
+    "Connection",
+    "HttpReply",
+    "checked_key",
+    "client_of",
+    "no_trust",
+]
 
 CONNECT_SECONDS = 15.0
 """For the connection alone: a host that drops packets is found out before the time for a reply is over."""
 CONNECTIONS = 1024
 """The most that a client keeps open: more than calls are ever in flight, so that none waits for another's."""
+LONGEST_REPLY = 32_000_000
+"""Bytes, unpacked: 256 embeddings of 4,096 numbers written out are 23 million. What is longer is no reply."""
 
 _ABOUT_THE_MACHINE = "x-stainless-"
 """Headers in which the SDKs tell of system, processor and interpreter. Nobody needs them."""
+_EVERYWHERE = frozenset({"accept", "content-type", "user-agent", "anthropic-version"})
+"""All that an address gets which isn't the vendor's own, beside the key that was given for it."""
+_KEYS = frozenset({"authorization", "x-api-key", "api-key"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +59,14 @@ class Address:
         Raises:
             InputError: It is no `http` or `https` URL, or it holds a user name or password.
         """
+        if "@" in text:  # wherever it is: a password may hold what ends a host
+            raise InputError("base URL: it holds an @, so a user name or password: give it without, and the key apart")
         shown = printable(text.split("?")[0], 80)
         try:
             parts = urlsplit(text.strip())
             port = parts.port
         except ValueError as error:
             raise InputError(f"base URL: {error}; write it as in http://127.0.0.1:8000/v1") from error
-        if parts.username is not None or parts.password is not None:
-            raise InputError("base URL: it holds a user name or password; give it without, and the key apart")
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise InputError(f"base URL: `{shown}` is no address; write it as in http://127.0.0.1:8000/v1")
         host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
@@ -59,6 +77,12 @@ class Address:
     def is_at(self, domain: str) -> bool:
         """Whether the host is `domain` or lies below it."""
         return self.host == domain or self.host.endswith("." + domain)
+
+    def is_own(self, domain: str, variable: str) -> bool:
+        """Whether it is a vendor's own: the host is at its `domain`, or is the one that `variable` of the environment
+        names in its place.
+        """
+        return self.is_at(domain) or urlsplit(self.url).netloc == urlsplit(os.environ.get(variable, "")).netloc.lower()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +104,35 @@ class Client:
     close: Callable[[], Awaitable[None]]
 
 
-def client_of(address: Address, headers: Mapping[str, object], close: Callable[[], Awaitable[None]]) -> Client:
+def checked_key(key: str | None, where: str = "") -> str | None:
+    """A key as it can be sent: without the white space that it was pasted or stored with; None for an empty one.
+
+    Args:
+        key: The key.
+        where: Where it comes from, for the message.
+
+    Raises:
+        InputError: It holds something that no key has. The message says nothing of what it holds.
+    """
+    key = (key or "").strip()
+    if _UNFIT.search(key):
+        raise InputError(
+            f"the key{where and f' from {where}'} holds a line break or a letter that no key has: copy it anew"
+        )
+    return key or None
+
+
+_UNFIT = re.compile(r"[^ -~]")
+
+
+def client_of(
+    address: Address,
+    headers: Mapping[str, object],
+    key: Mapping[str, str],
+    close: Callable[[], Awaitable[None]],
+    *,
+    is_own: bool,
+) -> Client:
     """Posts with the headers that an SDK makes, through aiohttp, which the SDK's own transport rests on.
 
     The headers are made once. An SDK's own `post` makes them and the URL anew for each call, wraps reply and transport
@@ -89,38 +141,56 @@ def client_of(address: Address, headers: Mapping[str, object], close: Callable[[
     Args:
         address: Where to.
         headers: By name; what isn't text marks a header that is left out.
+        key: The header that carries the key, if there is one.
         close: Closes the SDK.
+        is_own: Whether the address is the vendor's own. Only there goes what the environment tells the SDK to send:
+            organisation, project, headers of the user's own. They may be as secret as the key.
+
+    Raises:
+        InputError: A header or the proxy that the environment names is unfit.
     """
     import aiohttp
     from yarl import URL
 
     proxy = _proxy(address)
+    sent = {
+        name: _fit(name, value)
+        for name, value in headers.items()
+        if isinstance(value, str)
+        and not name.lower().startswith(_ABOUT_THE_MACHINE)
+        and name.lower() not in _KEYS
+        and (is_own or name.lower() in _EVERYWHERE)
+    } | dict(key)
     session = aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(
             limit=CONNECTIONS,
             ssl=_trust(address.url, proxy),
             keepalive_timeout=30.0,
         ),
-        headers={
-            name: value
-            for name, value in headers.items()
-            if isinstance(value, str) and not name.lower().startswith(_ABOUT_THE_MACHINE)
-        },
+        headers=sent if proxy is None else None,
         cookie_jar=aiohttp.DummyCookieJar(),
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
         proxy=proxy,
     )
     urls: dict[str, URL] = {}
+    with_each = None if proxy is None else sent
+    """A session tells its headers to the proxy too, the key in clear, before the connection is encrypted."""
 
     async def post(path: str, body: bytes) -> HttpReply:
         url = urls.get(path)
         if url is None:
             url = urls[path] = URL(address.url + path).with_query(dict(address.query) or None)
         # A key goes where the user sent it and nowhere else: no redirect is followed.
-        async with session.post(url, data=body, allow_redirects=False) as response:
-            content = await response.read()
+        async with session.post(url, data=body, headers=with_each, allow_redirects=False) as response:
+            parts: list[bytes] = []
+            size = 0
+            while part := await response.content.readany():
+                parts.append(part)
+                size += len(part)
+                if size > LONGEST_REPLY:
+                    raise _TooLongError
         names = {name.lower(): value for name, value in response.headers.items()}
-        return HttpReply(response.status, names, content)
+        return HttpReply(response.status, names, b"".join(parts))
 
     async def close_both() -> None:
         await session.close()
@@ -142,11 +212,46 @@ def _trust(*urls: str | None) -> ssl.SSLContext:
     return httpx2.create_ssl_context() if is_encrypted else no_trust()
 
 
+class _TooLongError(Exception):
+    """The reply is longer than any should be."""
+
+
+def _fit(name: str, value: str) -> str:
+    value = value.strip()
+    if _BREAKS.search(value):
+        raise InputError(f"the header {name}, as the environment has it, holds a line break or the like: set it anew")
+    return value
+
+
+_BREAKS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+
+
 def _proxy(address: Address) -> str | None:
-    """The proxy that the environment names for an address. Looked up once: aiohttp would for each call."""
+    """The proxy that the environment names for an address. Looked up once: aiohttp would for each call.
+
+    Raises:
+        InputError: It is none, or of a kind that isn't spoken. The message doesn't show it: it may hold a password.
+    """
     from urllib.request import getproxies, proxy_bypass
 
-    return None if proxy_bypass(address.host) else getproxies().get(urlsplit(address.url).scheme)
+    parts = urlsplit(address.url)
+    proxies = getproxies()
+    named = proxies.get(parts.scheme) or proxies.get("all")
+    if not named or proxy_bypass(parts.netloc):
+        return None
+    url = named if "://" in named else f"http://{named}"
+    try:
+        found = urlsplit(url)
+        fit = found.scheme in ("http", "https") and bool(found.hostname) and found.port != 0
+    except ValueError:
+        fit = False
+    if not fit:
+        variable = f"{parts.scheme}_proxy".upper()
+        raise InputError(
+            f"the proxy that {variable} or ALL_PROXY names is no address of an HTTP proxy, as in "
+            "http://127.0.0.1:3128; mend it, or name hosts that need none in NO_PROXY"
+        )
+    return url
 
 
 class Connection:
@@ -188,6 +293,9 @@ class Connection:
                 reply = await client.post(path, body)
         except ClientError as error:
             raise self._broken(error, asked) from error
+        except _TooLongError:
+            said = f"{asked}: the reply is longer than {LONGEST_REPLY:,} bytes"
+            raise Unavailable(said, may_be_billed=True) from None
         except TimeoutError:
             raise Unavailable(f"{asked}: no reply within {timeout_seconds:g} s", may_be_billed=True) from None
         except OSError as error:
@@ -210,16 +318,34 @@ class Connection:
 
     def _broken(self, error: Exception, asked: object) -> ServiceError:
         """What it means that there was no reply."""
-        from aiohttp import ClientConnectorError
+        from aiohttp import (
+            ClientConnectorError,
+            ClientHttpProxyError,
+            ClientProxyConnectionError,
+            ConnectionTimeoutError,
+        )
 
         causes = [error, *_causes(error)]
         refused = next((each for each in causes if isinstance(each, ClientConnectorError)), None)
+        if isinstance(error, ClientHttpProxyError):
+            said = f"{asked}: the proxy says {error.status} {printable(error.message, 60)}"
+            if self._reached or error.status >= 500:
+                return Unavailable(said)
+            return Rejected(f"{said}; look at HTTPS_PROXY, or name the host in NO_PROXY")
+        if isinstance(error, ConnectionTimeoutError):
+            return Unavailable(f"{asked}: no connection to {self._address.url} within {CONNECT_SECONDS:g} s")
         if refused is None:
             last = causes[-1]
             reason = printable(str(last), 100) or type(last).__name__
             return Unavailable(f"{asked}: the connection broke ({reason})", may_be_billed=True)
         if self._reached:
             return Unavailable(f"{asked}: no connection any more ({_reason(refused)})")
+        if isinstance(refused, ClientProxyConnectionError):
+            where = f"{printable(refused.host, 80)}:{refused.port}"
+            return Rejected(
+                f"{asked}: the proxy at {where} doesn't answer ({_reason(refused)}); look at HTTP_PROXY and "
+                "HTTPS_PROXY, or name the host in NO_PROXY"
+            )
         where = f"nothing answers at {self._address.url} ({_reason(refused)})"
         return Rejected(f"{asked}: {where}; is the server running, and is this its address?")
 

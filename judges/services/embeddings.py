@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from judges.service import EmbeddingReply, EmbeddingRequest
 from judges.services.chat import Body, encode
-from judges.services.connection import Address, Client, Connection, HttpReply
+from judges.services.connection import Address, Client, Connection, HttpReply, checked_key
 from judges.services.failures import Asked, Problem, failure, read_problem, unreadable
 from judges.services.headers import openai_limits
 from judges.services.openai import OFFICIAL, openai_client
@@ -30,19 +30,26 @@ class OpenAIEmbeddings:
     """
 
     def __init__(
-        self, base_url: str | None = None, api_key: str | None = None, *, timeout_seconds: float = SECONDS
+        self,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        *,
+        key_from: str = "",
+        timeout_seconds: float = SECONDS,
     ) -> None:
         """
         Args:
             base_url: Of the API, such as `http://127.0.0.1:8000/v1`; None for OpenAI's own.
             api_key: None where none is needed.
+            key_from: Where the key comes from, such as `OPENAI_API_KEY`, for messages.
             timeout_seconds: For each call, from the connection to the last byte.
 
         Raises:
-            InputError: The base URL is none.
+            InputError: The base URL is none, or the key can't be one.
         """
         self._address = Address.parse(OFFICIAL if base_url is None else base_url)
-        self._api_key = api_key
+        self._api_key = checked_key(api_key, key_from)
+        self._key_from = key_from
         self._timeout_seconds = timeout_seconds
         self._connection = Connection(self._address, self._make_client)
         self._floats: set[str] = set()
@@ -80,7 +87,7 @@ class OpenAIEmbeddings:
 
     async def _embed(self, requests: Sequence[EmbeddingRequest]) -> list[EmbeddingReply]:
         model = requests[0].model
-        asked = Asked("openai", model, self._address.url, self._api_key)
+        asked = Asked("openai", model, self._address.url, self._api_key, self._key_from)
         http, problem = await self._post(requests, asked)
         if problem is not None and problem.names("encoding_format", "base64") and model not in self._floats:
             self._floats.add(model)

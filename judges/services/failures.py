@@ -29,6 +29,8 @@ class Asked:
     url: str
     key: str | None
     """Never shown; what looks like it is taken out of messages."""
+    key_from: str = ""
+    """Where it comes from, or should: a variable of the environment, an entry of the settings."""
 
     def __str__(self) -> str:
         return f"{self.service} {printable(self.model, 80)}"
@@ -160,12 +162,16 @@ def _meaning(problem: Problem, asked: Asked) -> tuple[str, Kind]:
     match status:
         case 400 | 404 | 413 | 422 | 500 if _CONTEXT.search(words):
             return "the request is too long for the model", ContextTooLong
+        case 401 if asked.key:
+            return f"the key{_from(asked)} was not accepted", Unauthorised
         case 401:
-            return "the key was not accepted" if asked.key else "a key is needed", Unauthorised
+            return "a key is needed" + (asked.key_from and f": set {asked.key_from}"), Unauthorised
         case 402:
             return "the account has no quota or credit left", Unauthorised
         case 403:
-            return "the account may not do this", Unauthorised
+            return f"the account{_from(asked)} may not do this", Unauthorised
+        case 407:
+            return "the proxy that HTTP_PROXY names wants a user name and password", Rejected
         case 404 if _NO_MODEL.search(words):
             return f"no such model at {asked.url}", Unauthorised
         case 400 if _WRONG_MODEL.search(words):  # LiteLLM's proxy
@@ -187,6 +193,10 @@ def _meaning(problem: Problem, asked: Asked) -> tuple[str, Kind]:
             return f"{asked.url} has moved; give the new address as base URL", Rejected
         case _:
             return "the request was refused", Declined
+
+
+def _from(asked: Asked) -> str:
+    return f" of {asked.key_from}" if asked.key and asked.key_from else ""
 
 
 def _plain(reply: HttpReply) -> str:

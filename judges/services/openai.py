@@ -33,12 +33,13 @@ def openai_client(address: Address, api_key: str | None) -> Client:
     """A client for the running event loop, with the SDK's headers."""
     import openai
 
-    unused = openai.DefaultAsyncHttpxClient(verify=no_trust())
+    unused = openai.DefaultAsyncHttpxClient(verify=no_trust(), trust_env=False)
     sdk = openai.AsyncOpenAI(api_key=api_key or "none", base_url=address.url, http_client=unused)
     key: dict[str, str] = sdk.auth_headers
     if api_key is None or address.is_at("azure.com"):
         key = {} if api_key is None else {"api-key": api_key}
-    return client_of(address, {**sdk.default_headers, **key}, sdk.close)
+    is_own = address.is_own("openai.com", "OPENAI_BASE_URL")
+    return client_of(address, sdk.default_headers, key, sdk.close, is_own=is_own)
 
 
 class OpenAIChat(HttpChat):
@@ -47,23 +48,29 @@ class OpenAIChat(HttpChat):
     service: ClassVar[str] = "openai"
 
     def __init__(
-        self, base_url: str | None = None, api_key: str | None = None, *, timeout_seconds: float | None = None
+        self,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        *,
+        key_from: str = "",
+        timeout_seconds: float | None = None,
     ) -> None:
         """
         Args:
             base_url: Of the API, such as `http://127.0.0.1:8000/v1`; None for OpenAI's own. A query in it (Azure's
                 `?api-version=...`) is sent with each request.
             api_key: None where none is needed.
+            key_from: Where the key comes from, such as `OPENAI_API_KEY`, for messages.
             timeout_seconds: For each call, from the connection to the last byte; None for 60 s, and 300 s where the
                 model reasons.
 
         Raises:
-            InputError: The base URL is none.
+            InputError: The base URL is none, or the key can't be one.
         """
         address = Address.parse(OFFICIAL if base_url is None else base_url)
         self._official = address.is_at("api.openai.com")
         known = self._official or address.is_at("azure.com")
-        super().__init__(address, api_key, timeout_seconds, known=known)
+        super().__init__(address, api_key, key_from, timeout_seconds, known=known)
 
     def make_client(self) -> Client:
         """The SDK's client."""

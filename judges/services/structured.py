@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, cast
 
+from judges.errors import Rejected
 from judges.fingerprint import Json
 from judges.once import once_each
 
@@ -35,6 +36,8 @@ class Traits:
     """Whether a call has succeeded as they are."""
     tried: bool = False
     """Whether a first call has ended, well or not."""
+    refusal: Rejected | None = None
+    """What it met, if that stops everything: for those that waited for it."""
     dropped: set[str] = field(default_factory=set[str])
     """Members of the body that it doesn't take."""
     limits: Sequence[str] = ("max_tokens",)

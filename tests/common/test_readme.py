@@ -30,9 +30,9 @@ def user(tmp_path_factory: pytest.TempPathFactory) -> Generator[dict[str, str]]:
     """The environment of someone with keys, whose services are a server of ours, and who has no cache yet."""
     with RunningServer.start(brain="support.judging_brain:judge") as server:
         yield environment(
-            OPENAI_API_KEY="a key",
+            OPENAI_API_KEY="sk-a-key",
             OPENAI_BASE_URL=server.openai,
-            ANTHROPIC_API_KEY="a key",
+            ANTHROPIC_API_KEY="sk-a-key",
             ANTHROPIC_BASE_URL=server.anthropic,
             JUDGES_CACHE=str(tmp_path_factory.mktemp("cache")),
         )

@@ -203,6 +203,53 @@ def test_what_a_plan_asks_for_in_vain_is_told_in_one_line(folder: Path, old: str
     assert done.stderr.count("\n") == 1
 
 
+def test_the_remedies_of_a_plan_are_those_it_has(folder: Path) -> None:
+    cases = folder / "plans" / "cases.jsonl"
+    plan = folder / "plans" / "plan.toml"
+    lines = cases.read_text(encoding="utf-8")
+    cases.write_text(lines.replace('"id"', '"nr"'), encoding="utf-8")
+    done = judges("experiment", "plans/plan.toml", folder=folder, code=2)
+    assert "`id` is missing; map another field with `map` of the plan: id=FIELD" in done.stderr
+    assert "--" not in done.stderr
+    plan.write_text(PLAN.replace("ks =", 'map = { id = "nr" }\nks ='), encoding="utf-8")
+    judges("experiment", "plans/plan.toml", "--only", "near", folder=folder)
+    cases.write_text(f"{lines[:20]}\n", encoding="utf-8")
+    done = judges("experiment", "plans/plan.toml", folder=folder, code=2)
+    assert done.stderr.endswith("; correct it\n")  # a plan can't leave records out
+
+
+def test_verdicts_stored_with_outputs_are_about_one_criterion_or_refused_before_anything_is_kept(folder: Path) -> None:
+    plan = folder / "plans" / "plan.toml"
+    kept = folder / "plans" / "stored.jsonl"
+    said = kept.read_text(encoding="utf-8").replace('"answer"', '"said": "yes", "answer"')
+    kept.write_text(said, encoding="utf-8")
+    text = PLAN.replace("ks =", 'judges = ["stored:said"]\nks =')
+    plan.write_text(text, encoding="utf-8")
+    asked = ("experiment", "plans/plan.toml", "--only", "stored", "--max-failures", "0.2")
+    done = judges(*asked, folder=folder, code=2)
+    assert "`said` holds one verdict, and 2 criteria are asked (faithfulness, ...)" in done.stderr
+    assert not (folder / "runs").exists()
+    plan.write_text(text.replace('"faithfulness", ', ""), encoding="utf-8")
+    assert row(judges(*asked, folder=folder).stdout, "correctness") == ["1.00"]
+
+
+def test_an_experiment_can_do_without_the_cache(folder: Path) -> None:
+    done = judges("experiment", "plans/plan.toml", "--no-cache", "--refresh", folder=folder, code=2)
+    assert "--no-cache, --refresh and --offline exclude each other" in done.stderr
+    done = judges("experiment", "plans/plan.toml", "--no-cache", "--cache", "here", folder=folder, code=2)
+    assert "--no-cache and --cache exclude each other" in done.stderr
+    judges("experiment", "plans/plan.toml", "--no-cache", "--only", "near", folder=folder)
+
+
+@pytest.mark.parametrize("option", [("--refresh",), ("--cache", "here")])
+def test_an_option_that_reaches_no_judge_is_refused_before_anything_is_asked(
+    folder: Path, option: tuple[str, ...]
+) -> None:
+    done = judges("experiment", "plans/plan.toml", *option, folder=folder, code=2)
+    assert f"{option[0]} has no effect on `overlap`" in done.stderr
+    assert not (folder / "asked.txt").exists()
+
+
 @pytest.mark.skipif(os.name == "nt", reason="signals are another thing there")
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_stopped_it_goes_on_where_it_was(folder: Path, how: signal.Signals) -> None:

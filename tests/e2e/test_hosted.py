@@ -1,6 +1,9 @@
 """Hosted models from the command line, against a real server: what is asked, what it costs, what survives."""
 
 import json
+import os
+import re
+import signal
 import socket
 import sqlite3
 import subprocess
@@ -14,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from support.command import EXAMPLE, judges, start
+from support.command import EXAMPLE, environment, judges, start
 from support.model_server import RunningServer
 
 CASES = EXAMPLE / "cases.jsonl"
@@ -87,7 +90,7 @@ def test_another_run_takes_its_replies_from_the_cache(user: User, server: Runnin
     asked = server.requests()
     second = user.run(out="two")
     assert server.requests() == asked
-    assert "used now: 44 calls, 100% of them from the cache" in second.stderr
+    assert "used now: 0 calls, 44 replies from the cache\n" in second.stderr
     verdicts = [{line["key"]: line["verdict"] for line in user.ledger(out)} for out in ("one", "two")]
     assert verdicts[0] == verdicts[1]
     assert "44 replies" in user.judges("cache").stdout
@@ -107,7 +110,7 @@ def test_offline_nothing_is_sent_and_what_is_missing_is_named(user: User, server
     user.run("--limit", "40")
     asked = server.requests()
     whole = user.run("--limit", "40", "--offline", out="two")
-    assert "100% of them from the cache" in whole.stderr
+    assert "used now: 0 calls, 40 replies from the cache\n" in whole.stderr
     missing = user.run("--offline", out="three", code=3)
     assert server.requests() == asked
     assert "NotCached 4" in missing.stdout
@@ -125,10 +128,11 @@ def test_to_plan_and_to_run_offline_makes_no_cache(user: User, server: RunningSe
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        ("unauthorised", "openai"),
+        ("unauthorised", "the key of OPENAI_API_KEY was not accepted (401)"),
         ("no_model", MODEL),
         ("quota", "quota"),
         ("bad_request", "the first request was refused"),
+        ("forbidden", "the account of OPENAI_API_KEY may not do this (403)"),
     ],
 )
 def test_what_would_refuse_everything_stops_the_run_with_one_message(
@@ -138,7 +142,7 @@ def test_what_would_refuse_everything_stops_the_run_with_one_message(
     done = user.run(code=5)
     assert words in done.stderr
     assert done.stderr.count("\n") <= 2
-    assert server.requests() <= 64
+    assert server.requests() == (44 if fault == "bad_request" else 1)
     assert user.ledger() == []
 
 
@@ -151,6 +155,47 @@ def test_a_server_that_is_not_there_stops_the_run(user: User, server: RunningSer
 def test_a_key_that_is_missing_is_asked_for_by_name(user: User, server: RunningServer) -> None:
     user.changes |= {"OPENAI_API_KEY": "", "OPENAI_BASE_URL": ""}
     assert "set OPENAI_API_KEY in the environment" in user.run(code=2).stderr
+    assert server.requests() == 0
+
+
+@pytest.mark.parametrize(
+    ("section", "changes", "words"),
+    [
+        ('[services."{url}"]\napi_key = "secret-1"', {}, '`api_key` under [services."{url}"] was not accepted'),
+        ('[services."{url}"]\napi_key_env = "TEAM"', {"TEAM": "secret-1"}, "the key of TEAM was not accepted"),
+        ("", {"JUDGES_API_KEY": "secret-1"}, "the key of JUDGES_API_KEY was not accepted"),
+        ("", {}, "a key is needed: set JUDGES_API_KEY"),
+    ],
+)
+def test_whose_key_was_refused_is_told_by_where_it_comes_from(
+    user: User, server: RunningServer, section: str, changes: dict[str, str], words: str
+) -> None:
+    (user.folder / "judges.toml").write_text(section.format(url=server.openai), "utf-8")
+    user.changes |= changes
+    server.set(keys=["another"])
+    done = user.run("--base-url", server.openai, code=5)
+    assert words.format(url=server.openai) in done.stderr
+    assert "secret" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "judge", [f"openai:{MODEL}", "anthropic:claude-sonnet-4-5", "embedding:text-embedding-3-small"]
+)
+def test_a_key_is_sent_without_the_white_space_it_was_stored_with(
+    user: User, server: RunningServer, judge: str
+) -> None:
+    user.changes |= {"OPENAI_API_KEY": f" {KEY}\r\n", "ANTHROPIC_API_KEY": f"{KEY}\n"}
+    user.judges("run", CASES, "-c", "faithfulness", "-j", judge, "--limit", "2", "--out", "one")
+    assert {entry.key for entry in server.log()} == {key_of(KEY)}
+
+
+@pytest.mark.parametrize("inside", ["\n", "\r\nX-Other: 1", "\x07", "\ufeff", "é"])
+def test_what_cannot_be_a_key_is_said_and_not_shown(user: User, server: RunningServer, inside: str) -> None:
+    user.changes["OPENAI_API_KEY"] = f"sk-first{inside}second"
+    done = user.run(code=2)
+    assert "the key from OPENAI_API_KEY holds" in done.stderr
+    assert "first" not in done.stderr
+    assert "second" not in done.stderr
     assert server.requests() == 0
 
 
@@ -186,6 +231,65 @@ def test_one_bad_case_is_recorded_and_the_run_goes_on(user: User, server: Runnin
     assert kinds["verdict"] >= 42, done.stderr
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Ctrl-C can't be sent to one process on Windows")
+def test_a_long_wait_for_the_rate_limit_is_said_in_a_line(user: User, server: RunningServer) -> None:
+    server.set(faults=[{"fault": "rate_limited", "retry_after": 50}])
+    process = user.start()
+    try:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        assert b"next try in 50 s: openai gpt-4.1-mini: too many requests (429): Rate limit reached" in line
+        process.send_signal(signal.SIGINT)
+        assert b"interrupted" in process.communicate(timeout=60)[1]
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Ctrl-C can't be sent to one process on Windows")
+@pytest.mark.parametrize("fault", ["hang", "slow"])
+def test_ctrl_c_ends_a_run_whose_server_never_comes_to_an_end(user: User, server: RunningServer, fault: str) -> None:
+    server.set(faults=[{"fault": fault, "seconds": 3600}])
+    process = user.start()
+    try:
+        deadline = time.monotonic() + 60
+        while server.requests() == 0:
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=20)  # at once: no call is waited for
+    finally:
+        process.kill()
+        process.communicate()
+    assert process.returncode == 130
+    assert b"run the same command again to go on" in said
+    assert b"Traceback" not in said
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no pseudo-terminals on Windows")
+def test_a_long_wait_for_the_rate_limit_is_shown_below_the_progress_bar(user: User, server: RunningServer) -> None:
+    server.set(faults=[{"fault": "rate_limited", "retry_after": 50}])
+    ours, theirs = os.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "judges", "run", CASES, "-c", "answer_relevance", "-j", f"openai:{MODEL}"],
+        cwd=user.folder,
+        env=environment(**user.changes, TERM="xterm", COLUMNS="120"),
+        stdout=theirs,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    try:
+        shown = b""
+        while re.search(rb"waiting.*next try in \d+ s: openai gpt-4.1-mini: too many requests \(429\)", shown) is None:
+            assert process.poll() is None, shown
+            shown += os.read(ours, 65536)
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+
+
 def test_too_many_failures_end_the_run(user: User, server: RunningServer) -> None:
     server.set(faults=[{"fault": "refusal", "share": 0.3}])
     done = user.run("-c", "correctness", "--workers", "4", code=3)
@@ -219,7 +323,7 @@ def test_a_plan_sends_nothing_and_says_how_many_calls_follow(user: User, server:
     assert server.requests() == 0
     assert not (user.folder / "one").exists()
     user.judges("run", *common)
-    assert server.requests() == before["calls"] == 84
+    assert server.requests() == before["calls"] == 81
     used = sum(entry["usage"]["input_tokens"] for entry in user.ledger() if "usage" in entry)
     planned = sum(each["input_tokens"] for each in before["forecasts"])
     assert planned == pytest.approx(used, rel=0.35)
@@ -355,6 +459,10 @@ def test_the_cache_can_be_looked_at_exported_pruned_and_cleared(user: User, serv
     assert len(lines) == 44
     assert all(json.loads(line)["reply"]["text"] for line in lines)
     assert "took away 0 replies" in user.judges("cache", "prune", "--older-than", "1d").stdout
+    refused = user.judges("cache", "clear", code=2).stderr  # there is no terminal to ask on
+    assert re.fullmatch(
+        r"judges: nothing was taken away: say with --yes that 44 replies \(.*\) that were paid for may go\n", refused
+    )
     assert "should be a number and a unit" in user.judges("cache", "prune", "--max-size", "lots", code=2).stderr
     assert "which replies?" in user.judges("cache", "prune", code=2).stderr
     assert "took away" in user.judges("cache", "prune", "--max-size", "20KB").stdout
@@ -385,8 +493,12 @@ def test_embeddings_of_a_service_are_asked_for_many_at_once(user: User, server: 
     assert server.requests() < len(texts) / 4
     assert all(len(body["input"]) <= 256 for body in server.bodies())
     asked = server.requests()
-    user.judges(*common, "--out", "two")
+    used = done.stderr.splitlines()[-1]
+    assert re.match(rf"used now: {asked} calls?, \d+ replies shared with an equal call in flight; ", used)
+    assert "from the cache" not in used
+    again = user.judges(*common, "--out", "two")
     assert server.requests() == asked
+    assert re.search(r"used now: 0 calls, \d+ replies from the cache\n", again.stderr)
     assert "faithfulness" in done.stdout
 
 

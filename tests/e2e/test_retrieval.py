@@ -144,6 +144,39 @@ def test_a_table_of_cases_holds_lists_as_json(folder: Path) -> None:
     assert "cases.csv:2: `retrieved` is no list of ids" in done.stderr
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("retrieval", "-m", "RR", "-m", "nDCG@2", "--by", "kind", "--json", "--cases"),
+        ("threshold", "--json"),
+        ("run", "--json", "-q", "-c", "answer_relevance", "-j", "overlap", "--out"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_cases_in_parquet_give_what_those_in_json_lines_give(tmp_path: Path, command: tuple[str, ...]) -> None:
+    arrow: Any = pytest.importorskip("pyarrow")
+    parquet: Any = importlib.import_module("pyarrow.parquet")
+    cases = [
+        {
+            "id": f"q{place}",
+            "kind": "easy" if place % 2 else "hard",
+            "question": f"What is {place}?",
+            "answer": f"It is {place}.",
+            "retrieved": [{"id": "a", "score": 0.9 - place / 30}, {"id": "b", "score": 0.1}],
+            "relevant": ["a" if place % 3 else "b"] if place < 8 else [],
+        }
+        for place in range(12)
+    ]
+    write_cases(tmp_path, cases)
+    parquet.write_table(arrow.Table.from_pylist(cases), tmp_path / "cases.parquet")
+    given = ("out",) if command[0] == "run" else ()
+    one, other = (
+        judges(*command, *given, f"cases.{kind}", folder=tmp_path).stdout.replace(kind, "")
+        for kind in ("jsonl", "parquet")
+    )
+    assert one == other != ""
+
+
 def test_precision_over_what_was_retrieved_stands_beside_that_by_k(folder: Path) -> None:
     write_cases(folder, [{"id": "q", "retrieved": ["x", "a"], "relevant": ["a"]}])
     rows = {row["metric"]: row for row in measured(folder, "--cases", "cases.jsonl", "-k", "4")["rows"]}

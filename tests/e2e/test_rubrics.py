@@ -187,7 +187,10 @@ def test_verdicts_on_passages_stand_in_for_qrels_and_are_marked_as_such(tmp_path
         (("one",), "judges retrieval RUN --from-verdicts"),
         (("--from-verdicts",), "judges retrieval RUN --from-verdicts"),
         (("one", "--from-verdicts", "--cases", "cases.jsonl"), "leave out all other files"),
-        (("one", "--from-verdicts"), "one: has no verdicts on passages; judge them with --criterion context_relevance"),
+        (
+            ("one", "--from-verdicts"),
+            "one: has no verdicts on passages; judge them: judges run CASES -c context_relevance",
+        ),
         (("one", "--from-verdicts", "--judge", "me"), "has no verdicts on passages by `me`"),
     ],
     ids=str,

@@ -483,6 +483,20 @@ def test_a_citation_belongs_to_its_sentence(text: str, expected: list[str]) -> N
         "Sper că te-am ajutat!",
         "Nu ezita să mă întrebi.",
         "Dacă ai alte întrebări, spune-mi.",
+        "Hello, and thank you for your question!",
+        "I'd be happy to help.",
+        "Estic aquí per ajudar-te.",
+        "Bonjour et merci pour votre question !",
+        "Merci de votre patience.",
+        "Je suis là pour vous aider.",
+        "Bună ziua și mulțumesc pentru întrebare!",
+        "Sunt aici să vă ajut.",
+        "¡Hola! 😀",
+        "Hola y gracias por su pregunta.",
+        "¡Claro que sí!",
+        "Espero que te ayude.",
+        "Si tienes más preguntas, no dudes en preguntarme.",
+        "Estoy aquí para ayudarte.",
         "以下是限制：",
     ],
 )
@@ -511,6 +525,10 @@ def test_a_filler_is_not_a_claim(sentence: str) -> None:
         "Voici Paris.",
         "Nu este gratuit.",
         "No és gratuït.",
+        "Merci de redémarrer l'appareil.",
+        "Hola is the Spanish greeting.",
+        "De acuerdo con el contrato, el límite es 5 GB.",
+        "Gracias a la vacuna, el virus desapareció.",
         'He asked "Why?" and left.',
     ],
 )
@@ -542,6 +560,52 @@ def test_a_statement_that_looks_like_a_filler_is_a_claim(sentence: str) -> None:
 def test_a_refusal_is_kept_apart_from_claims(sentence: str) -> None:
     assert claims(sentence) == []
     assert skipped(sentence) == [("refusal", sentence)]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Please contact our support team.",
+        "For more information, please contact customer service.",
+        "Kindly get in touch with us!",
+        "Si us plau, contacteu amb l'equip de suport.",
+        "Us preguem que contacteu amb nosaltres.",
+        "Merci de contacter notre assistance.",
+        "Veuillez contacter le support technique.",
+        "Vă rog să contactați echipa de asistență.",
+        "Vă rugăm să ne contactați.",
+        "Por favor, contacte con nuestro equipo de soporte.",
+        "Por favor, póngase en contacto con el servicio de atención al cliente.",
+    ],
+)
+def test_a_request_to_turn_to_people_who_help_states_nothing(sentence: str) -> None:
+    assert skipped(sentence) == [("request", sentence)]
+    assert claims(sentence) == []
+    assert claims(f"The limit is 5 GB. {sentence}") == ["The limit is 5 GB."]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Contact support.",
+        "You can contact our support team.",
+        "Please contact our support team at +1 555 0100.",
+        "Please contact support to have the passphrase reset.",
+        "Please contact your bank.",
+        "Please restart the device.",
+        "Please note that the limit is 5 GB.",
+        "Contacteu amb l'equip de suport.",
+        "Si us plau, reinicieu el dispositiu.",
+        "Contactez notre support.",
+        "Veuillez redémarrer l'appareil.",
+        "Contactați echipa de asistență.",
+        "Vă rog să reporniți dispozitivul.",
+        "Contacte con nuestro equipo de soporte.",
+        "Por favor, reinicie el dispositivo.",
+    ],
+)
+def test_what_one_has_to_do_is_a_claim_whether_or_not_one_is_asked_to(sentence: str) -> None:
+    assert claims(sentence) == [sentence]
 
 
 @pytest.mark.parametrize(
@@ -643,16 +707,19 @@ def test_a_full_stop_in_thai_or_lao_abbreviates_and_ends_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "refuses"),
+    ("answer", "refuses", "claimed"),
     [
-        ("I'm sorry, but I'm not able to help with that. Please get in touch with our support team.", True),
-        ("Ho sento, no us puc ajudar. Si us plau, contacteu amb l'equip de suport.", True),
-        ("Îmi pare rău, nu vă pot ajuta. Vă rog să contactați echipa de asistență.", True),
-        ("I'm not able to help with that. Contact support to have the passphrase reset.", False),
-        ("The vault opens with your passphrase. Please contact support.", False),
+        ("I'm sorry, but I'm not able to help with that. Please get in touch with our support team.", True, 0),
+        ("Ho sento, no us puc ajudar. Si us plau, contacteu amb l'equip de suport.", True, 0),
+        ("Îmi pare rău, nu vă pot ajuta. Vă rog să contactați echipa de asistență.", True, 0),
+        ("I'm not able to help with that. Contact our support team.", True, 1),
+        ("I'm not able to help with that. Contact support to have the passphrase reset.", False, 1),
+        ("The vault opens with your passphrase. Please contact support.", False, 1),
     ],
 )
-def test_where_else_to_turn_answers_nothing_but_is_still_a_claim(answer: str, refuses: bool) -> None:
-    """It stays a claim for faithfulness to look at; whether an answer refuses doesn't rest on it."""
+def test_where_else_to_turn_answers_nothing_and_without_a_please_is_still_a_claim(
+    answer: str, refuses: bool, claimed: int
+) -> None:
+    """Then it stays a claim for faithfulness to look at; whether an answer refuses doesn't rest on it."""
     assert (refusal_of(answer, "en", []) is not None) is refuses
-    assert SentenceSplitter().split(answer).claims
+    assert len(SentenceSplitter().split(answer).claims) == claimed

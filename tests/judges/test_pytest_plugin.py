@@ -61,14 +61,14 @@ def test_answers_stay_faithful(judged):
     )
     assert done.returncode == 1
     lines = [line.removeprefix("E").strip() for line in done.stdout.splitlines() if line.startswith("E ")]
-    assert lines[0] == "AssertionError: faithfulness by overlap is 0.558 on these 40; it must reach 0.8"
-    assert lines[1] == "40 judged, 1 abstained (no_claims), 3 abstained (no_contexts); the lowest:"
+    assert lines[0] == "AssertionError: faithfulness by overlap is 0.589 on these 37; it must reach 0.8"
+    assert lines[1] == "37 judged, 4 abstained (no_claims), 3 abstained (no_contexts); the lowest:"
     assert [line[:12] for line in lines[2:]] == [
         "0.12  ro-10:",
-        "0.13  ro-09:",
         "0.19  ro-02:",
         "0.20  fr-04:",
-        "0.22  ca-08:",
+        "0.23  en-02:",
+        "0.24  fr-05:",
     ]
     assert "> " in done.stdout  # the line of the test
     assert "pytest_plugin.py" not in done.stdout.replace("judges.pytest_plugin.Judged object", "")
@@ -83,7 +83,7 @@ def test_for_other_cases_too(judged):
 """,
     )
     assert done.returncode == 1
-    assert "faithfulness by overlap is 0.558; it must reach 0.5: [0.4549, 0.6618] lies on both sides" in done.stdout
+    assert "faithfulness by overlap is 0.589; it must reach 0.5: [0.4798, 0.6981] lies on both sides" in done.stdout
 
 
 def test_failures_abstentions_and_no_cases_do_not_pass(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def _somebody_with_keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("JUDGES_CACHE", str(tmp_path / "cache"))
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
-        monkeypatch.setenv(name, "a key")
+        monkeypatch.setenv(name, "sk-a-key")
 
 
 def is_refused(ask: Callable[[], object], way: str) -> bool:

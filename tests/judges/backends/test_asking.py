@@ -84,7 +84,7 @@ def test_what_is_wrong_twice_is_an_error_of_the_second_kind_that_tells_both(
 @pytest.mark.parametrize(
     ("finish", "kind", "words"),
     [
-        ("length", TruncatedReply, "cut off at 900 tokens; allow more with max_tokens"),
+        ("length", TruncatedReply, "cut off at 900 tokens; allow more with --max-tokens"),
         ("refusal", RefusedReply, "declined to answer: I can't help."),
         ("content_filter", FilteredReply, "content filter took the reply away"),
     ],

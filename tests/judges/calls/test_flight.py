@@ -76,12 +76,12 @@ def test_an_error_reaches_everyone_who_waits_and_is_not_kept() -> None:
     asyncio.run(run())
 
 
-def test_who_only_waited_counts_as_answered_by_our_cache() -> None:
+def test_who_only_waited_counts_as_sharing_and_not_as_answered_by_our_cache() -> None:
     async def run() -> None:
         single = SingleFlight[ChatRequest, ChatReply](Answering(wait=lambda: turns(3)))
         with tallied() as tally:
             await asyncio.gather(*(single(chat()) for _ in range(4)))
-        assert tally.usage == Usage(hits=3, models=("m",))
+        assert tally.usage == Usage(shared=3, models=("m",))
 
     asyncio.run(run())
 

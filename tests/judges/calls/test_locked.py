@@ -1,6 +1,7 @@
 """Calls that other processes have under way, with real processes and real locks."""
 
 import asyncio
+import gc
 import subprocess
 import sys
 from collections.abc import Generator
@@ -33,7 +34,8 @@ asyncio.run(Locked(never, Path(sys.argv[1]))(chat("a")))
 
 
 @contextmanager
-def another_process_asking_a(path: Path) -> Generator[subprocess.Popen[str]]:
+def asking_a(path: Path) -> Generator[subprocess.Popen[str]]:
+    """Another process that asks, says so as soon as it may, and waits for ever."""
     tests = str(Path(__file__).resolve().parents[2])
     with subprocess.Popen(
         [sys.executable, "-c", f"import sys; sys.path.insert(0, {tests!r})\n{HOLDER}", str(path)],
@@ -41,11 +43,17 @@ def another_process_asking_a(path: Path) -> Generator[subprocess.Popen[str]]:
         text=True,
     ) as process:
         try:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "asking\n"
             yield process
         finally:
             process.kill()
+
+
+@contextmanager
+def another_process_asking_a(path: Path) -> Generator[subprocess.Popen[str]]:
+    with asking_a(path) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "asking\n"
+        yield process
 
 
 def locked(service: Answering, path: Path, *, patience: float = 300.0) -> Locked[ChatRequest, ChatReply]:
@@ -115,6 +123,56 @@ def test_a_call_that_fails_or_is_cancelled_lets_go(tmp_path: Path) -> None:
     asyncio.run(cancelled())
     with another_process_asking_a(path):  # it got the lock, though ours is still open
         pass
+
+
+def test_a_stack_that_is_gone_takes_no_lock_of_another_with_it(tmp_path: Path) -> None:
+    path = tmp_path / "replies.locks"
+
+    async def run() -> None:
+        ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        holding = asyncio.create_task(locked(Answering(wait=lambda: ended), path)(chat("a")))
+        await asyncio.sleep(0.01)
+        await locked(Answering(), path)(chat("b"))  # to close a file lets go of all that the process has in it
+        gc.collect()
+        with asking_a(path) as process:
+            assert process.stdout is not None
+            said = asyncio.create_task(asyncio.to_thread(process.stdout.readline))
+            await asyncio.sleep(0.5)
+            assert not said.done()
+            ended.set_result(None)
+            await holding
+            assert await said == "asking\n"
+            process.kill()
+
+    asyncio.run(run())
+
+
+def test_stacks_of_one_process_wait_for_each_other_too(tmp_path: Path) -> None:
+    async def run() -> None:
+        service = Answering(wait=lambda: asyncio.sleep(0.05))
+        with Cache(tmp_path / "replies.sqlite") as cache:
+            stacks = [
+                Locked[ChatRequest, ChatReply](Cached(service, cache, CHAT, identity="there"), tmp_path / "locks")
+                for _ in range(3)
+            ]
+            await asyncio.gather(*(stack(chat("a")) for stack in stacks))
+        assert len(service.asked) == 1
+
+    asyncio.run(run())
+
+
+def test_the_same_request_to_another_service_is_another_call(tmp_path: Path) -> None:
+    async def run() -> None:
+        ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        here = Locked[ChatRequest, ChatReply](Answering(wait=lambda: ended), tmp_path / "locks", identity="here")
+        there = Locked[ChatRequest, ChatReply](Answering(), tmp_path / "locks", identity="there")
+        waiting = asyncio.create_task(here(chat("a")))
+        await asyncio.sleep(0)
+        assert (await asyncio.wait_for(there(chat("a")), 60)).text == "a"
+        ended.set_result(None)
+        await waiting
+
+    asyncio.run(run())
 
 
 def test_where_there_can_be_no_locks_calls_are_made_at_once(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def test_equal_questions_are_paid_once_at_the_same_time_and_later(tmp_path: Path
             await one(chat())
             assert cache.statistics().hits == 1
         assert len(service.asked) == 1
-        assert (tally.usage.calls, tally.usage.hits) == (1, 10)
+        assert (tally.usage.calls, tally.usage.hits, tally.usage.shared) == (1, 1, 9)
 
     run_virtually(run())
 
@@ -117,7 +117,7 @@ def test_texts_go_out_together_and_each_is_paid_and_stored_once() -> None:
             assert [reply.vector for reply in replies] == [b"a", b"b", b"c", b"a", b"b"]
             await asyncio.gather(*(stack(text(word)) for word in "abcd"))
         assert service.asked == [["a", "b", "c"], ["d"]]
-        assert (tally.usage.calls, tally.usage.hits, tally.usage.input_tokens) == (2, 5, 12)
+        assert (tally.usage.calls, tally.usage.hits, tally.usage.shared, tally.usage.input_tokens) == (2, 3, 2, 12)
 
     run_virtually(run())
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from judges.calls.retry import Retried
 from judges.calls.throttle import Account, Throttled, of_all, of_one
 from judges.calls.tokens import Tokens, likely_tokens
-from judges.errors import InputError, RateLimited, Unavailable
+from judges.errors import InputError, RateLimited, Unauthorised, Unavailable
 from judges.service import ChatReply, ChatRequest, EmbeddingReply, EmbeddingRequest
 from judges.usage import Limit, Limits, Usage
 from support.limiters import Bucket, FixedWindow, Limited, Limiter, SlidingWindow
-from support.services import AnsweringMany, chat, text
+from support.services import Answering, AnsweringMany, chat, echo, text
 from support.virtual_time import run_virtually
 
 
@@ -239,6 +239,27 @@ def test_who_waits_to_try_again_holds_no_slot() -> None:
         await asyncio.gather(one(chat("a")), one(chat("b")))
         assert [name for _, name in service.sent] == ["b", "a"]
         assert service.sent[0][0] < 1
+
+    run_virtually(run())
+
+
+@pytest.mark.parametrize(("seconds", "most"), [(0.01, 4), (0.2, 8), (1.0, 26)])
+def test_a_key_that_is_refused_costs_what_was_sent_before_the_first_reply_and_no_more(
+    seconds: float, most: int
+) -> None:
+    async def run() -> None:
+        refusal = Unauthorised("no such key")
+        service = Answering(lambda _: refusal, lambda: asyncio.sleep(seconds))
+        account = Account("a")
+        judges = [Throttled(service, account, likely=likely_tokens, used=of_one) for _ in range(2)]
+        outcomes = await asyncio.gather(
+            *(judges[number % 2](chat(str(number))) for number in range(64)), return_exceptions=True
+        )
+        assert outcomes == [refusal] * 64
+        assert len(service.asked) <= most
+        assert asyncio.get_running_loop().time() < 2 * seconds + 0.1
+        service.answer = echo  # the key was mended: who comes now is let through
+        assert (await judges[0](chat("again"))).text == "again"
 
     run_virtually(run())
 

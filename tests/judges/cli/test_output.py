@@ -1,12 +1,16 @@
 import json
 import unicodedata
+from contextlib import redirect_stdout
+from io import StringIO
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from judges import Figure
-from judges.cli.output import Column, figure, json_line, number, table, write_json
+from judges.calls.waits import tell_going_on, tell_held_up
+from judges.cli.output import Column, TerminalProgress, figure, json_line, number, table, write_json
+from judges.engine.progress import Counts
 from judges.figures import undefined
 from judges.printable import printable
 
@@ -56,6 +60,44 @@ def test_columns_are_aligned_also_where_letters_are_wide(capsys: pytest.CaptureF
     assert lines[0].split() == ["case", "score"]
 
 
+@given(st.integers(40, 140))
+def test_a_number_with_its_interval_and_a_long_name_stay_whole_where_there_is_room_for_them(room: int) -> None:
+    rows = [
+        ["generator", "says what no passage says, " * 3, "0.39 [0.25, 0.55]"],
+        ["answered_unanswerable<=0", "?", "1"],
+    ]
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(StringIO()) as shown:
+        patch.setattr("judges.cli.output.width", lambda: room)
+        table([Column("name"), Column("what went wrong"), Column("of those that fail")], rows)
+    lines = shown.getvalue().splitlines()
+    assert max(map(len, lines)) <= room
+    assert " ".join(shown.getvalue().split()).count("passage") == 3
+    if room >= 24 + 7 + 17 + 3 * 2:  # the longest pieces, and blanks
+        assert any("0.39 [0.25, 0.55]" in line for line in lines)
+        assert any("answered_unanswerable<=0" in line for line in lines)
+    if room >= 133:
+        assert len(lines) == 3
+
+
 def test_json_is_one_document(capsys: pytest.CaptureFixture[str]) -> None:
     write_json({"a": [1, None]})
     assert json.loads(capsys.readouterr().out) == {"a": [1, None]}
+
+
+def test_where_there_is_no_terminal_a_long_wait_is_a_line_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
+    with TerminalProgress() as progress:
+        tell_held_up("openai", "openai m: too many requests (429)", 2.0)  # not worth a line
+        tell_going_on("openai")
+        progress(Counts(total=400, verdicts=12))
+        for _ in range(5):
+            tell_held_up("openai", "openai m: too many\x1b[2J requests (429)", 35.0)
+    assert capsys.readouterr().err.splitlines() == [
+        "judges: waiting, next try in 35 s: openai m: too many\\x1b[2J requests (429) (12 of 400 done)"
+    ]
+
+
+def test_who_wants_no_progress_hears_of_no_wait(capsys: pytest.CaptureFixture[str]) -> None:
+    with TerminalProgress(quiet=True):
+        tell_held_up("openai", "openai m: too many requests (429)", 35.0)
+    tell_held_up("openai", "openai m: too many requests (429)", 35.0)
+    assert capsys.readouterr().err == ""

@@ -2,7 +2,7 @@ import asyncio
 import os
 import re
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -408,3 +408,21 @@ class Kept:
 
     def append(self, judgement: Judgement) -> None:
         self.judgements.append(judgement)
+
+
+class Wary(CountingJudge):
+    """Takes in no case without an answer."""
+
+    def admit(self, cases: Iterable[Case], criteria: Sequence[Criterion]) -> Iterator[Case]:
+        for case in cases:
+            if case.answer is None:
+                raise InputError(f"case `{case.id}`: nothing to judge by {', '.join(each.name for each in criteria)}")
+            yield case
+
+
+def test_a_judge_may_refuse_cases_before_anything_is_judged(out: Path | None) -> None:
+    judge, other = Wary(), CountingJudge("other")
+    with pytest.raises(InputError, match="case `none`: nothing to judge by answered"):
+        evaluate_sync([*make_cases(2), Case("none")], ANSWERED, [judge, other], out=out)
+    assert (judge.asked, other.asked) == ([], [])
+    assert len(evaluate_sync(make_cases(2), ANSWERED, [judge, other], out=out)) == 4

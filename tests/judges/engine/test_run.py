@@ -2,6 +2,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,19 @@ def test_cases_that_can_not_be_read_leave_the_run_as_it_was(tmp_path: Path) -> N
     with pytest.raises(InputError, match="two cases"):
         evaluate_sync([Case("a"), Case("a")], ANSWERED, CountingJudge(), out=run.path)
     assert sorted((path.name, path.read_bytes()) for path in run.path.iterdir()) == before
+
+
+def test_a_refused_run_leaves_no_folder_but_whatever_somebody_else_has_put_there(tmp_path: Path) -> None:
+    def cases() -> Iterator[Case]:
+        (tmp_path / "new" / "notes.txt").write_text("mine", encoding="utf-8")
+        yield Case("a")
+        raise InputError("no more")
+
+    for place, left in (("other/run", []), ("new/run", ["new", "new/notes.txt"])):
+        with pytest.raises(InputError):
+            evaluate_sync(cases() if left else [Case("a"), Case("a")], ANSWERED, CountingJudge(), out=tmp_path / place)
+        there = sorted(each.relative_to(tmp_path).as_posix() for each in tmp_path.rglob("*"))
+        assert there == left
 
 
 def test_extra_fields_that_are_no_json_name_their_case(tmp_path: Path) -> None:
