@@ -22,6 +22,7 @@
 Keys stay in here: nothing that is made from a key is shown, logged or stored.
 """
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -174,9 +175,13 @@ def read_settings(path: str | Path | None = None) -> Settings:
         raise InputError(f"{place}: {_told(error)}") from None
 
 
+_PASSWORD = re.compile(r"//.*@")
+"""Of a URL: it may be the name of a section."""
+
+
 def _told(error: ValidationError) -> str:
     """What is wrong, and where. What was found there isn't repeated: it may be a key."""
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    where = ".".join(str(step) for step in first["loc"])
+    where = ".".join(_PASSWORD.sub("//…@", str(step)) for step in first["loc"])
     what = "there is no such setting" if first["type"] == "extra_forbidden" else first["msg"].lower()
     return f"`{where}`: {what}"

@@ -58,6 +58,7 @@ def test_without_a_file_there_are_no_settings(tmp_path: Path, monkeypatch: pytes
     [
         ("[judges.a]\nmodle = 'x'", "`judges.a.modle`: there is no such setting"),
         ("[judges.a]\nsamples = 0", "`judges.a.samples`: input should be greater than or equal to 1"),
+        ('[services."https://user:secret@host/v1"]\nx = 1', "`services.https://…@host/v1.x`: there is no such setting"),
         ("[services.openai]\napi_key = 5", "`services.openai.api_key`"),
         ("[services.openai", "no TOML"),
         ("[prices.a]\noutput = 1", "`prices.a.input`: field required"),
