@@ -47,7 +47,7 @@ def is_request(sentence: str) -> bool:
 
     Without a "please" it may be what one has to do: "Contact support." answers a question.
     """
-    return _PLEASE.search(sentence) is not None and is_direction(sentence)
+    return is_direction(sentence) and _PLEASE.search(sentence) is not None
 
 
 def is_yes_or_no(sentence: str) -> bool:
