@@ -1,7 +1,7 @@
 """Topics written to hold out: about a town's bicycle hire and library, which don't exist. All of it is our own writing.
 
-They were done before the overlap judge learnt to weigh what the question says itself, and neither the judge nor a rule
-was changed after they were first tried.
+They were done before the overlap judge learnt to weigh what the question says itself. Since its misses were looked at
+before long words came to weigh more, they are held out no more: `unseen_topics` are.
 """
 
 from support.planted_topics import Topic

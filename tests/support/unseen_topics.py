@@ -1,6 +1,6 @@
 """Topics of two more subjects, a hiking club with mountain huts and a housing cooperative: our own writing.
 
-They were written blind, after the last change of judge and rules, and nothing was changed after they were tried.
+They were written blind. Neither the rules nor the weights of the overlap judge were changed after they were tried.
 """
 
 from support.planted_topics import Topic
