@@ -22,7 +22,7 @@ from calibration.statistics.scores import pair_scores, spearman
 from calibration.statistics.systems import PairedComparison, PairedPpi, compare_systems, paired_ppi_difference
 from calibration.statistics.tables import pair_labels
 from judges.criterion import Unit
-from judges.figures import Figure, undefined
+from judges.figures import Figure, to_record, undefined
 from judges.intervals import proportion
 
 __all__ = [
@@ -261,20 +261,8 @@ class JudgesAgreement:
     def to_record(self) -> dict[str, Any]:
         """The agreement as JSON-ready values."""
         return {
-            "criterion": self.criterion,
-            "judge_a": self.judge_a,
-            "judge_b": self.judge_b,
-            "slice": self.slice,
-            "threshold_a": self.threshold_a,
-            "threshold_b": self.threshold_b,
-            "both_pass": self.both_pass,
-            "only_a_passes": self.only_a_passes,
-            "only_b_passes": self.only_b_passes,
-            "both_fail": self.both_fail,
-            "agreement": self.agreement.to_record(),
-            "kappa": self.kappa.to_record(),
+            **to_record(self),
             "pass_rate": self.pass_rate.to_record(),
-            "correlation": self.correlation.to_record(),
             "left_out": dict(self.left_out),
             "differ": [each.to_record() for each in self.differ],
         }
@@ -302,14 +290,8 @@ class LabelsAgreement:
     def to_record(self) -> dict[str, Any]:
         """The agreement as JSON-ready values."""
         return {
-            "criterion": self.criterion,
-            "judge_a": self.judge_a,
-            "judge_b": self.judge_b,
-            "slice": self.slice,
-            "labels": list(self.labels),
+            **to_record(self),
             "matrix": {label: dict(row) for label, row in self.matrix.items()},
-            "agreement": self.agreement.to_record(),
-            "kappa": self.kappa.to_record(),
             "left_out": dict(self.left_out),
             "differ": [{"case": case, "label_a": one, "label_b": two} for case, one, two in self.differ],
         }
