@@ -59,9 +59,8 @@ class Task:
     run: str = "run"
     warm_up: int = 20
     """The first so many cases aren't measured."""
-    in_flight: int = 64
-    per_minute: int | None = None
-    """Requests that ours is told the account may make; None: it finds out."""
+    in_flight: int | None = 64
+    """None: ours isn't told, and finds out itself that it may have 64."""
     max_retries: int = 0
     """Of the SDKs."""
     timeout_seconds: float = 60.0
@@ -113,9 +112,7 @@ def connected(task: Task) -> "tuple[Connections, Swapped]":
     from judges.settings import JudgeSettings, ServiceSettings, Settings
 
     base_url = f"{task.url}/v1" if task.vendor == "openai" else task.url
-    settings = Settings(
-        services={base_url: ServiceSettings(concurrency=task.in_flight, requests_per_minute=task.per_minute)}
-    )
+    settings = Settings(services={base_url: ServiceSettings(concurrency=task.in_flight)})
     asked = JudgeSettings(base_url=base_url, timeout_seconds=task.timeout_seconds)
     connections = Connections(settings, asked=asked, cache=Path(task.folder, "cache"))
     judge = connections.judge(f"{task.vendor}:{MODELS[task.vendor]}")
@@ -227,7 +224,7 @@ def client_of(task: Task) -> AbstractAsyncContextManager[Ask]:
 
 async def plain(task: Task, bodies: Sequence[Body]) -> Measured:
     """The plain way: a task a call, a semaphore, `gather`. Nothing is kept."""
-    slots = asyncio.Semaphore(task.in_flight)
+    slots = asyncio.Semaphore(task.in_flight or 64)
     stopwatch = Stopwatch()
     async with client_of(task) as ask:
 

@@ -196,8 +196,6 @@ _LOCAL = _Vendor("local")
 """A model in this process."""
 _OWN_KEY = "JUDGES_API_KEY"
 """Of a server that `base_url` names. A vendor's key is never sent to another address."""
-_IN_FLIGHT = 64
-"""Calls in flight, unless the settings say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +228,7 @@ class Connections:
         asked: JudgeSettings | None = None,
         requests_per_minute: int | None = None,
         tokens_per_minute: int | None = None,
+        concurrency: int | None = None,
         cache: Path | None = None,
         mode: CacheMode = "use",
         max_cost: float | None = None,
@@ -242,6 +241,7 @@ class Connections:
             asked: What the command line says of its judges: it goes over the settings.
             requests_per_minute: Of every account, where the settings don't say.
             tokens_per_minute: The same.
+            concurrency: Calls in flight, the same.
             cache: The folder of the cache; by default that of the settings, or `cache_file`'s.
             mode: What the cache is for.
             max_cost: Dollars that all calls together may cost.
@@ -250,7 +250,7 @@ class Connections:
         self._settings = settings or Settings()
         self._asked = asked or JudgeSettings()
         self._given_limits = ServiceSettings(
-            requests_per_minute=requests_per_minute, tokens_per_minute=tokens_per_minute
+            requests_per_minute=requests_per_minute, tokens_per_minute=tokens_per_minute, concurrency=concurrency
         )
         self._mode: CacheMode = mode
         self._folder = cache if cache is not None else self._settings.cache
@@ -259,6 +259,7 @@ class Connections:
         around = {
             "requests_per_minute": requests_per_minute,
             "tokens_per_minute": tokens_per_minute,
+            "concurrency": concurrency,
             "cache": cache,
             "no_cache" if mode == "none" else mode: None if mode == "use" else mode,
             "max_cost": max_cost,
@@ -424,7 +425,7 @@ class Connections:
                 parameters=dict(asked.parameters),
                 templates={criterion: read_template(Path(path)) for criterion, path in asked.templates.items()},
                 window=window,
-                workers=self._limits(endpoint).concurrency or _IN_FLIGHT,
+                workers=self._account(endpoint).concurrency,
                 close=service.aclose,
                 **said,
             )
@@ -453,7 +454,7 @@ class Connections:
             identity=service.identity,
             prefixes=None if asked.prefixes is None else {str(role): text for role, text in asked.prefixes.items()},
             parameters=dict(asked.parameters),
-            workers=self._limits(endpoint).concurrency or _IN_FLIGHT,
+            workers=self._account(endpoint).concurrency,
             close=service.aclose,
             **asked.model_dump(exclude_none=True, include={"threshold"}),
         )
@@ -509,7 +510,7 @@ class Connections:
                 tokens_per_minute=limits.tokens_per_minute,
                 input_tokens_per_minute=limits.input_tokens_per_minute,
                 output_tokens_per_minute=limits.output_tokens_per_minute,
-                concurrency=limits.concurrency or _IN_FLIGHT,
+                concurrency=limits.concurrency,
             )
         return self._accounts[endpoint.account]
 

@@ -96,8 +96,8 @@ class ServiceSettings(_Section):
     tokens_per_minute: _Count | None = None
     input_tokens_per_minute: _Count | None = None
     output_tokens_per_minute: _Count | None = None
-    concurrency: _Count | None = None
-    """Calls in flight."""
+    concurrency: Annotated[int, Field(ge=1, le=1024)] | None = None
+    """Calls in flight. If it is stated, so many go out at once when a first one was accepted."""
 
 
 class PriceSettings(_Section):

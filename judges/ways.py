@@ -38,7 +38,7 @@ _CHAT = _ASKED | {"claims", "rationale", "language", "samples", "max_tokens", "w
 _KEPT = frozenset({"offline", "no_cache", "max_cost"})
 """Promises. A judge that asks nobody keeps them too."""
 _CACHED = _KEPT | {"cache", "refresh"}
-_CALLED = _CACHED | {"requests_per_minute", "tokens_per_minute"}
+_CALLED = _CACHED | {"requests_per_minute", "tokens_per_minute", "concurrency"}
 
 OPENAI = Kind("openai:MODEL", _CHAT | {"logprobs"} | _CALLED)
 ANTHROPIC = Kind("anthropic:MODEL", _CHAT | _CALLED)  # the service has no log-probabilities

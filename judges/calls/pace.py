@@ -4,6 +4,8 @@ A service may enforce its limit as a bucket that fills evenly, as a sliding wind
 So the pace is learned in three stages:
 
 1. *Ramp.* It starts at a few requests a second and doubles with each round trip, until the calls in flight limit it.
+   Where it is stated how many calls the service bears, all of them go as soon as a first one was accepted; if that was
+   too many, it starts again as gently as without.
 2. *Refused.* Everything pauses, and what was accepted so far, over the time it took, is the first guess at the limit.
 3. *Held.* Between two refusals the account was used up at both ends, so what it accepted in between is its limit. The
    pace starts a little below this, stays near it for a while and then climbs ever faster, for the limit may have
@@ -52,17 +54,21 @@ LONGEST_HEEDED = 600.0
 class Pace:
     """The pace of one account's requests. All times are seconds of one clock."""
 
-    def __init__(self, *, concurrency: int, ceiling: float = inf) -> None:
+    def __init__(self, *, concurrency: int, at_once: bool = False, ceiling: float = inf) -> None:
         """A pace that starts gently.
 
         Args:
             concurrency: Calls in flight at most; beyond them no pace is needed.
+            at_once: Whether the service should bear so many at once.
             ceiling: Requests a second that are allowed at most, if that is known.
         """
         self.ceiling = ceiling
         self.due = -inf
         """When the next request may be sent."""
         self._concurrency = concurrency
+        self._at_once = at_once
+        self._anew = False
+        """Whether that was too many."""
         self._ramp: float | None = _FIRST_RATE
         """Requests a second; None once the account has refused one."""
         self._round_began = -inf
@@ -123,7 +129,7 @@ class Pace:
         if sent >= self._round_began:
             self._round_began = now
             self._ramp *= 2
-            if self._ramp * self._round_trip > 2 * self._concurrency:
+            if self._at_once or self._ramp * self._round_trip > 2 * self._concurrency:
                 self._ramp = inf
 
     def refused(self, sent: float, now: float, retry_after: float | None) -> None:
@@ -139,8 +145,11 @@ class Pace:
         first = self._ramp is not None
         rate = self.rate(sent)
         accepted = self._count(self._resumed, sent)
-        self._in_vain = 0 if first or accepted else self._in_vain + 1
         wish = _wish(retry_after)
+        if first and self.ceiling == inf and (self._at_once or (self._anew and not accepted)):
+            self._start_anew(now + self._pause(wish))
+            return
+        self._in_vain = 0 if first or accepted else self._in_vain + 1
         resume = now + self._pause(wish)
         if first:
             self._guess(accepted, sent, resume, wish)
@@ -151,6 +160,14 @@ class Pace:
         self._resumed = self.due = resume
         if not (first or self._in_vain):
             self._held_since = resume
+
+    def _start_anew(self, resume: float) -> None:
+        """All at once was too many: as if nothing had been sent yet."""
+        self._in_vain = self._in_vain + 1 if self._anew else 0
+        self._at_once, self._anew = False, True
+        self._ramp = _FIRST_RATE
+        self._sends.clear()
+        self._resumed = self._round_began = self.due = resume
 
     def _pause(self, wish: float) -> float:
         own = min(_SHORT_PAUSE / self._held, _LONGEST_SHORT_PAUSE) if self._settled else _FIRST_PAUSE

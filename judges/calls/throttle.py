@@ -23,6 +23,8 @@ __all__ = ["Account", "Call", "Throttled", "of_all", "of_one"]
 RequestT = TypeVar("RequestT", contravariant=True)
 ReplyT = TypeVar("ReplyT", covariant=True)
 
+_IN_FLIGHT = 64
+"""Calls in flight at most, where nobody states it."""
 _OF_WHAT_IT_SAYS = 0.99
 """The share used of a limit that headers state: requests arrive a little earlier or later than they were sent."""
 _SHORT = 0.0001
@@ -127,7 +129,7 @@ class Account:
         tokens_per_minute: float | None = None,
         input_tokens_per_minute: float | None = None,
         output_tokens_per_minute: float | None = None,
-        concurrency: int = 64,
+        concurrency: int | None = None,
         clock: Clock | None = None,
     ) -> None:
         """An account.
@@ -138,7 +140,8 @@ class Account:
             tokens_per_minute: Read and written together.
             input_tokens_per_minute: Read, without those that the service's prompt cache had ready.
             output_tokens_per_minute: Written.
-            concurrency: Calls in flight at most.
+            concurrency: Calls in flight at most. If it is stated, so many go out at once when a first one has been
+                accepted; None for 64, found out gently whether the service bears them.
             clock: Tells the time and waits.
 
         Raises:
@@ -158,8 +161,12 @@ class Account:
         self._clock = RealClock() if clock is None else clock
         now = self._clock.now()
         self._stated = requests_per_minute is not None
+        self.concurrency = _IN_FLIGHT if concurrency is None else concurrency
+        """Calls in flight at most."""
         self._pace = Pace(
-            concurrency=concurrency, ceiling=inf if requests_per_minute is None else requests_per_minute / 60
+            concurrency=self.concurrency,
+            at_once=concurrency is not None,
+            ceiling=inf if requests_per_minute is None else requests_per_minute / 60,
         )
         self._turns = Throttler(1)
         self._last_turn = now
@@ -170,7 +177,7 @@ class Account:
         self._input_ratio = _Ratio()
         self._fresh_ratio = _Ratio()
         self._output_ratio = _Ratio()
-        self._free = concurrency
+        self._free = self.concurrency
         self._slot: asyncio.Future[None] | None = None
         """What the one at the gate waits for if all slots are taken."""
         self._occupied = False

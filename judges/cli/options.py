@@ -103,7 +103,9 @@ class RunOptions:
     ] = 0.0
     workers: Annotated[
         int | None,
-        typer.Option(min=1, help="Judgements under way at a time. By default 8, and 64 with a hosted model."),
+        typer.Option(
+            min=1, help="Judgements under way at a time. By default 8; with a hosted model, as --concurrency."
+        ),
     ] = None
     max_failures: Annotated[
         float, typer.Option(min=0, max=1, help="End with 3 when a larger share of judgements failed.")
@@ -157,6 +159,14 @@ class RunOptions:
     ] = None
     rpm: Annotated[int | None, typer.Option(min=1, help="Requests a minute, where the service doesn't say.")] = None
     tpm: Annotated[int | None, typer.Option(min=1, help="Tokens a minute, where the service doesn't say.")] = None
+    concurrency: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=1024,
+            help="Calls in flight, as many as this from the first reply on. By default up to 64, found out gently.",
+        ),
+    ] = None
     cache: Annotated[Path | None, typer.Option(help="Folder of the cache.")] = None
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cache.")] = False
     refresh: Annotated[bool, typer.Option("--refresh", help="Ask past the cache for what the run lacks.")] = False

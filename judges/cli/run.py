@@ -154,6 +154,7 @@ def connections_of(options: RunOptions, *, only_plans: bool = False) -> "Connect
         ),
         requests_per_minute=options.rpm,
         tokens_per_minute=options.tpm,
+        concurrency=options.concurrency,
         cache=options.cache,
         mode=mode,
         max_cost=options.max_cost,

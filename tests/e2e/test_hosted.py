@@ -424,6 +424,27 @@ def test_judges_of_the_settings_file_have_names_and_ways(user: User, server: Run
     assert "rationale" not in json.dumps(body["response_format"])
 
 
+@pytest.mark.parametrize("stated", ["on the command line", "in the settings"])
+def test_as_many_calls_as_are_stated_are_in_flight(user: User, server: RunningServer, stated: str) -> None:
+    server.set(latency=1.0)
+    options: list[str] = ["--concurrency", "40"]
+    if stated == "in the settings":
+        (user.folder / "judges.toml").write_text("[services.openai]\nconcurrency = 40\n")
+        options = []
+    user.run(*options)
+    flights = [entry.in_flight for entry in sorted(server.log(), key=lambda entry: entry.number)]
+    assert flights[0] == 1
+    assert 40 <= max(flights) <= 44  # 44 cases; the server counts a call a little longer than whoever made it
+
+
+def test_of_calls_in_flight_some_number_that_makes_sense_is_stated(user: User) -> None:
+    assert "--concurrency" in user.run("--concurrency", "5000", code=2).stderr
+    (user.folder / "judges.toml").write_text("[services.openai]\nconcurrency = 5000\n")
+    said = user.run(code=2).stderr
+    assert "concurrency" in said
+    assert said.count("\n") == 1
+
+
 def test_a_cache_that_cannot_be_written_is_said_before_anything_is_paid(user: User, server: RunningServer) -> None:
     (user.folder / "cache").write_text("a file where the folder should be")
     done = user.run(code=2)

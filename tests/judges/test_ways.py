@@ -41,6 +41,7 @@ ASKED: dict[str, Any] = {
 AROUND: dict[str, Any] = {
     "requests_per_minute": {"requests_per_minute": 5},
     "tokens_per_minute": {"tokens_per_minute": 5},
+    "concurrency": {"concurrency": 5},
     "cache": {"cache": Path("cache")},
     "no_cache": {"mode": "none"},
     "refresh": {"mode": "refresh"},

@@ -26,7 +26,7 @@ def seconds_for(
     service: Limited,
     calls: int,
     *,
-    concurrency: int = 64,
+    concurrency: int | None = None,
     requests_per_minute: float | None = None,
     meanwhile: Callable[[], None] = lambda: None,
 ) -> float:
@@ -45,7 +45,7 @@ def seconds_for(
         loop.call_later(60.0, meanwhile)
         began = loop.time()
         async with asyncio.TaskGroup() as group:
-            for _ in range(concurrency):
+            for _ in range(account.concurrency):
                 group.create_task(work())
         return loop.time() - began
 
@@ -114,6 +114,50 @@ def test_without_a_limit_the_calls_in_flight_are_the_limit() -> None:
     seconds = seconds_for(service, 2000)
     assert 2000 * 0.2 / 64 / seconds >= 0.85
     assert service.most_in_flight == 64
+
+
+# --- A number of calls in flight that is stated -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("concurrency", [4, 64, 256])
+def test_a_stated_number_of_calls_is_in_flight_from_the_first_reply_on(concurrency: int) -> None:
+    service = Limited(None)
+    seconds = seconds_for(service, 2000, concurrency=concurrency)
+    round_trips = 1 + ceil(2000 / concurrency)
+    assert seconds <= 0.2 * round_trips + 0.06  # it may fall into the wait for the next turn
+    assert service.most_in_flight == concurrency
+    assert sum(moment < 0.2 for moment, _ in service.sent) <= 5
+
+
+@pytest.mark.parametrize("retry_after", RETRY_AFTER.values(), ids=RETRY_AFTER.keys())
+@pytest.mark.parametrize("concurrency", [16, 64, 256])
+@pytest.mark.parametrize("burst", [5, 25])
+def test_if_the_service_bears_fewer_than_stated_one_round_is_refused_and_no_more(
+    burst: int, concurrency: int, retry_after: Callable[[float], float] | None
+) -> None:
+    service = Limited(Bucket(25, burst), retry_after=retry_after)
+    seconds = seconds_for(service, 500, concurrency=concurrency)
+    assert 500 / seconds >= 0.95 * 25
+    assert len(service.refused) <= concurrency
+    assert sum(moment > 1 for moment in service.refused) <= 5
+
+
+@pytest.mark.parametrize("limiter", [SlidingWindow(25, 1), FixedWindow(25, 1)], ids=["sliding", "fixed"])
+def test_nor_more_than_a_round_by_a_window_of_a_second(limiter: Limiter) -> None:
+    service = Limited(limiter)
+    seconds = seconds_for(service, 500, concurrency=64)
+    assert 500 / seconds >= 0.9 * 25
+    assert len(service.refused) <= 64
+
+
+def test_a_limit_that_the_first_reply_tells_is_kept_whatever_is_stated() -> None:
+    service = Limited(Bucket(25, 10), limits=Limits(requests=Limit(per_minute=1500)))
+    seconds = seconds_for(service, 500, concurrency=256)
+    assert 500 / seconds >= 0.95 * 25
+    assert not service.refused
+
+
+# --- A limit that nobody tells, whatever it is ------------------------------------------------------------------------
 
 
 @given(st.floats(2, 200), st.floats(5, 60), st.floats(0.05, 3))
