@@ -182,7 +182,9 @@ def _names(source: str) -> frozenset[str]:
 
 @lru_cache(maxsize=256)
 def _compiled(source: str) -> "Compiled":
-    return _environment().from_string(source)
+    compiled = _environment().from_string(source)
+    compiled.globals = dict(compiled.globals)  # it was a chain of several, gone through anew for each text
+    return compiled
 
 
 @lru_cache(maxsize=1)

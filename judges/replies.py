@@ -23,6 +23,7 @@ from pydantic import BaseModel, ConfigDict, StrictInt, StrictStr, ValidationErro
 from judges.criterion import Scale
 from judges.errors import EmptyReply, InvalidReply
 from judges.fingerprint import Json
+from judges.once import once_each
 from judges.printable import printable
 
 __all__ = ["Items", "Said", "claims_schema", "items_schema", "level_schema", "read_claims", "read_items", "read_level"]
@@ -207,7 +208,7 @@ class _Labels(NamedTuple):
     """Whether upper and lower case are one: where that leaves no doubt."""
 
 
-@lru_cache(maxsize=256)
+@once_each  # a hash of a scale takes longer than all that is done with it
 def _labels(scale: Scale) -> _Labels:
     folded = {label.casefold(): label for label in scale.labels}
     if len(folded) == len(scale.labels):

@@ -9,6 +9,7 @@ What surrounds a call (cache, retries, limits) has the shape of a service too, a
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal, Protocol, TypeAlias, TypeVar
 
 from judges.fingerprint import Json, digest, fingerprint
@@ -56,6 +57,7 @@ class ManyService(Protocol[RequestT, ReplyT]):
 
 
 _schema_digest = once_each(fingerprint)
+_system_digest = lru_cache(maxsize=256)(digest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ class ChatRequest:
         return {
             "kind": "chat",
             "model": self.model,
-            "system": digest(self.system),
+            "system": _system_digest(self.system),
             "messages": [[message.role, digest(message.text)] for message in self.messages],
             "schema": None if self.schema is None else _schema_digest(self.schema),
             "max_tokens": self.max_tokens,

@@ -73,15 +73,16 @@ class SingleFlight(Generic[RequestT, ReplyT]):
                 add_usage(Usage(shared=1, models=(flight.reply.model,)))
                 return flight.reply
             # Whoever made the call was cancelled: the first to get here makes it now.
-        flight = under_way[key] = _Flight[ReplyT]()
+        mine: _Flight[ReplyT] = _Flight()
+        under_way[key] = mine
         try:
             reply = await self._inner(request)
         except Exception as error:
-            flight.error = error
+            mine.error = error
             raise
         else:
-            flight.reply = reply
+            mine.reply = reply
             return reply
         finally:
             del under_way[key]
-            flight.land()
+            mine.land()

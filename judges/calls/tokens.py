@@ -1,6 +1,7 @@
 """How many tokens a request may take, without a tokenizer: at most, for what must never be passed; likely, for pace."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import orjson
 
@@ -40,13 +41,14 @@ def likely_tokens(request: ChatRequest | EmbeddingRequest) -> Tokens:
     """What a request should use."""
     match request:
         case ChatRequest():
-            read = (
-                _TURN + estimate_tokens(request.system) + sum(estimate_tokens(each.text) for each in request.messages)
-            )
+            read = _TURN + _of_system(request.system) + sum(estimate_tokens(each.text) for each in request.messages)
             written = request.max_tokens if request.expected_tokens is None else request.expected_tokens
             return Tokens(read, min(written, request.max_tokens))
         case EmbeddingRequest():
             return Tokens(estimate_tokens(request.text), 0.0)
+
+
+_of_system = lru_cache(maxsize=256)(estimate_tokens)
 
 
 def _bytes(text: str) -> int:

@@ -99,8 +99,8 @@ class HttpReply:
 class Client:
     """A client ready to be used in one event loop."""
 
-    post: Callable[[str, bytes], Awaitable[HttpReply]]
-    """Path and JSON body; the reply, whatever its status."""
+    post: Callable[[str, bytes, float], Awaitable[HttpReply]]
+    """Path, JSON body and the seconds that all of it may take; the reply, whatever its status."""
     close: Callable[[], Awaitable[None]]
 
 
@@ -169,19 +169,22 @@ def client_of(
         ),
         headers=sent if proxy is None else None,
         cookie_jar=aiohttp.DummyCookieJar(),
-        timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
         proxy=proxy,
     )
     urls: dict[str, URL] = {}
+    timeouts: dict[float, aiohttp.ClientTimeout] = {}
     with_each = None if proxy is None else sent
     """A session tells its headers to the proxy too, the key in clear, before the connection is encrypted."""
 
-    async def post(path: str, body: bytes) -> HttpReply:
+    async def post(path: str, body: bytes, seconds: float) -> HttpReply:
         url = urls.get(path)
         if url is None:
             url = urls[path] = URL(address.url + path).with_query(dict(address.query) or None)
+        timeout = timeouts.get(seconds)
+        if timeout is None:
+            timeout = timeouts[seconds] = aiohttp.ClientTimeout(total=seconds, sock_connect=CONNECT_SECONDS)
         # A key goes where the user sent it and nowhere else: no redirect is followed.
-        async with session.post(url, data=body, headers=with_each, allow_redirects=False) as response:
+        async with session.post(url, data=body, headers=with_each, allow_redirects=False, timeout=timeout) as response:
             parts: list[bytes] = []
             size = 0
             while part := await response.content.readany():
@@ -289,8 +292,7 @@ class Connection:
 
         client = self._client()
         try:
-            async with asyncio.timeout(timeout_seconds):
-                reply = await client.post(path, body)
+            reply = await client.post(path, body, timeout_seconds)
         except ClientError as error:
             raise self._broken(error, asked) from error
         except _TooLongError:

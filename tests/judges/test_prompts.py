@@ -181,6 +181,14 @@ def test_a_template_that_can_not_be_rendered_is_refused_by_name(tmp_path: Path, 
         template.user({"answer": "x"})
 
 
+def test_a_template_may_use_what_jinja_brings_and_keeps_nothing_from_one_text_to_the_next(tmp_path: Path) -> None:
+    source = (
+        "{% set seen = namespace(n=0) %}{% for _ in range(3) %}{% set seen.n = seen.n + 1 %}{% endfor %}{{ seen.n }}"
+    )
+    template = load(str(written(tmp_path, f"{FRONT}# System\nx\n# User\n{source} {{{{ answer }}}}\n")))
+    assert [template.user({"answer": text}) for text in "xy"] == ["3 x", "3 y"]
+
+
 def test_a_template_reaches_nothing_but_its_values(tmp_path: Path) -> None:
     source = "{{ answer.__class__.__mro__ }}{{ ''.__class__.__base__.__subclasses__() }}"
     template = load(str(written(tmp_path, f"{FRONT}# System\nx\n# User\n{source}\n")))

@@ -274,7 +274,9 @@ def test_azure_gets_its_key_in_a_header_of_its_own(model_server: RunningServer) 
 
         async def once(address: Address) -> None:
             client = openai_client(address, KEY)
-            await client.post("/chat/completions", b'{"model": "m", "messages": [{"role": "user", "content": "x"}]}')
+            await client.post(
+                "/chat/completions", b'{"model": "m", "messages": [{"role": "user", "content": "x"}]}', 5.0
+            )
             await client.close()
 
         asyncio.run(once(Address(model_server.openai, host, {"api-version": "v1"})))
