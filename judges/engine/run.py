@@ -237,9 +237,13 @@ class Run:
         """The ledger, for appending. Hold the run (`locked`) while it is open."""
         return Ledger(self.ledger_path)
 
+    def _offsets(self) -> dict[bytes, int]:
+        """Where in the ledger each judgement stands, by key; of one that was made twice, the last."""
+        return {bytes.fromhex(record["key"]): offset for offset, record in lines(self.ledger_path)}
+
     def _located(self, manifest: Manifest) -> Iterator[tuple[Case, list[tuple[Work, int | None]]]]:
         """Each case with its work and where in the ledger the judgement stands."""
-        offsets = {bytes.fromhex(record["key"]): offset for offset, record in lines(self.ledger_path)}
+        offsets = self._offsets()
         for case in self.cases():
             works = plan([case], manifest.assignments, replicates=manifest.replicates)
             yield case, [(work, offsets.get(bytes.fromhex(work.key))) for work in works]
@@ -277,7 +281,7 @@ class Run:
         """
         if not manifest.repeat_share:
             return
-        offsets = {bytes.fromhex(record["key"]): offset for offset, record in lines(self.ledger_path)}
+        offsets = self._offsets()
         seen: set[str] = set()
         with _Reader(self.ledger_path) as reader:
             for work in self._chosen(manifest):
@@ -303,13 +307,14 @@ class Run:
         Raises:
             LedgerError: A file of the run can't be read.
         """
+        offsets = self._offsets()
+        works = plan(self.cases(), manifest.assignments, replicates=manifest.replicates)
         return StoredJudgements(
             self.ledger_path,
             [
-                (offset, case.id, work.assignment)
-                for case, located in self._located(manifest)
-                for work, offset in located
-                if offset is not None
+                (offset, work.case.id, work.assignment)
+                for work in works
+                if (offset := offsets.get(bytes.fromhex(work.key))) is not None
             ],
         )
 
