@@ -105,7 +105,7 @@ def lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """
     offset = 0
     try:
-        with path.open("rb") as file:
+        with path.open("rb", buffering=1 << 18) as file:
             for number, line in enumerate(file, 1):
                 if not line.endswith(b"\n"):
                     return

@@ -214,7 +214,7 @@ class Run:
             LedgerError: They can't be read.
         """
         try:
-            with self._cases_path.open("rb") as file:
+            with self._cases_path.open("rb", buffering=1 << 18) as file:
                 for number, line in enumerate(file, 1):
                     try:
                         yield Case.from_record(orjson.loads(line))
