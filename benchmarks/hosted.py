@@ -66,9 +66,9 @@ class Size:
     """How much is measured."""
 
     calls: int = 2000
-    rounds: int = 2
+    rounds: int = 3
     many_calls: tuple[int, ...] = (2000, 8000)
-    many_rounds: int = 2
+    many_rounds: int = 3
     limited: int = 500
     faulty: int = 2000
     waiters: int = 1000
