@@ -13,7 +13,7 @@ compared take turns, several rounds of them, and medians are compared:
     bare        aiohttp alone: the floor
 
 CPU time is that of the client's process. Wall time, and what follows from it, depends on who else is using the machine.
-The figures of a whole run, twelve minutes, go to `results/hosted.json` too. `--quick` takes two and proves little.
+The figures of a whole run, a quarter of an hour, go to `results/hosted.json` too. `--quick` takes two and proves little.
 """
 
 import argparse
@@ -66,7 +66,7 @@ class Size:
     """How much is measured."""
 
     calls: int = 2000
-    rounds: int = 3
+    rounds: int = 2
     many_calls: tuple[int, ...] = (2000, 8000)
     many_rounds: int = 3
     limited: int = 500
