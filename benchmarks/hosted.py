@@ -13,7 +13,7 @@ compared take turns, several rounds of them, and medians are compared:
     bare        aiohttp alone: the floor
 
 CPU time is that of the client's process. Wall time, and what follows from it, depends on who else is using the machine.
-The figures of a whole run, a quarter of an hour, go to `results/hosted.json` too. `--quick` takes two and proves little.
+The figures of a whole run, a quarter of an hour, go to `results/hosted.json` too. `--quick` proves little.
 """
 
 import argparse

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from calibration.labels import CaseLabels, Labels
 from judges.backends.stored import BAD_WORDS, GOOD_WORDS
 from judges.errors import InputError
+from judges.remedies import by_option
 
 __all__ = [
     "ANSWERS_OF_PAIR",
@@ -258,9 +259,10 @@ def meaning_of(labels: Labels, *, positive: str | None, scale: Scale | None) -> 
         if set(values) <= set(PREFERENCE):
             return Meaning(PREFERENCE, None, Scale(PREFERENCE), False, frozenset(PREFERENCE))
         if not numeric:
+            or_all = by_option("--scale", ", or name all labels with --scale a,b,tie")
             raise InputError(
                 f"`{labels.field}`: which labels are good? say it with --positive, as in --positive correct or "
-                f"--positive '>=3', or name all labels with --scale a,b,tie; {labels.found()}"
+                f"--positive '>=3'{or_all}; {labels.found()}"
             )
     if positive is None:
         return Meaning(() if scale is None else scale.labels, None, scale, numeric, frozenset(known), span)

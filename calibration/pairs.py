@@ -11,6 +11,7 @@ from calibration.plain import length_of, overlap_of
 from judges.case import Case
 from judges.errors import InputError
 from judges.printable import printable
+from judges.remedies import by_option
 from judges.summary import slices_of
 
 __all__ = ["ABSTAINED", "FAILED", "NUMBER", "Pair", "Pairs", "Question", "join"]
@@ -267,7 +268,7 @@ def _strange(asked: Question, answers: Sequence[Answer]) -> InputError:
     return InputError(
         f"no answer of `{asked.subject.judge}` is a label of `{asked.labels.field}`: the judge says {named}; people's "
         f"labels are {asked.labels.found().removeprefix('found: ')}; name the good ones of both with "
-        "--positive correct,right, and all with --scale correct,right,wrong,untrue"
+        f"--positive correct,right{by_option('--scale', ', and all with --scale correct,right,wrong,untrue')}"
     )
 
 

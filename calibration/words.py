@@ -1,10 +1,10 @@
 """Reason and flag codes of figures in words."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from judges.figures import Figure
 
-__all__ = ["FLAGS", "REASONS", "figure_in_words", "two_digits"]
+__all__ = ["FLAGS", "REASONS", "figure_in_words", "share_in_words", "two_digits"]
 
 REASONS: Mapping[str, str] = {
     "no_data": "no cases",
@@ -45,13 +45,33 @@ FLAGS: Mapping[str, str] = {
 
 def figure_in_words(figure: Figure | None) -> str:
     """A figure with its interval: `0.83 [0.77, 0.88]`, or in words why there is none."""
+    return _in_words(figure, two_digits)
+
+
+def share_in_words(figure: Figure | None) -> str:
+    """Likewise of a share: what isn't nothing never reads as 0.00, nor what isn't all as 1.00: `<0.01 [0.00, 0.01]`."""
+    return _in_words(figure, _share)
+
+
+def _in_words(figure: Figure | None, number: Callable[[float], str]) -> str:
     if figure is None:
         return "–"
     if figure.value is None:
         return f"none: {REASONS.get(figure.reason or '', figure.reason)}"
     if figure.ci_low is None or figure.ci_high is None:
-        return f"{two_digits(figure.value)} [–]"
-    return f"{two_digits(figure.value)} [{two_digits(figure.ci_low)}, {two_digits(figure.ci_high)}]"
+        return f"{number(figure.value)} [–]"
+    return f"{number(figure.value)} [{number(figure.ci_low)}, {number(figure.ci_high)}]"
+
+
+def _share(value: float) -> str:
+    text = two_digits(value)
+    if text == "0.00" and value > _ROUNDING:
+        return "<0.01"
+    return ">0.99" if text == "1.00" and value < 1 - _ROUNDING else text
+
+
+_ROUNDING = 1e-9
+"""What an interval that ends at 0 or 1 may be off by."""
 
 
 def two_digits(value: float) -> str:

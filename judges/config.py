@@ -17,6 +17,7 @@ from judges.errors import CacheError, InputError
 from judges.fingerprint import fingerprint
 from judges.judge import Judge
 from judges.plugins import SERVICES, available, resolve
+from judges.remedies import by_option
 from judges.settings import JudgeSettings, ServiceSettings, Settings, judge_settings, read_settings
 from judges.ways import ANTHROPIC, EMBEDDING, LOCAL, OPENAI, OVERLAP, OWN, STORED, Kind, in_vain, not_kept, refusal
 
@@ -533,9 +534,10 @@ class Connections:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
             except OSError as error:
+                choose = by_option("--cache", "choose another with --cache", "name another as `cache` in judges.toml")
                 raise CacheError(
                     f"{path.parent}: the folder of the cache can't be made: {error.strerror}; "
-                    "choose another with --cache, or use --no-cache"
+                    f"{choose}{by_option('--no-cache', ', or use --no-cache')}"
                 ) from error
             self._opened = Cache(path)
         return self._opened
@@ -557,16 +559,16 @@ class Connections:
 
 
 _OWNED = {
-    **dict.fromkeys(("max_tokens", "max_completion_tokens", "max_output_tokens"), "it is --max-tokens"),
-    **dict.fromkeys(("logprobs", "top_logprobs"), "it is --logprobs"),
-    **dict.fromkeys(("n", "best_of"), "it is --samples"),
+    **dict.fromkeys(("max_tokens", "max_completion_tokens", "max_output_tokens"), "--max-tokens"),
+    **dict.fromkeys(("logprobs", "top_logprobs"), "--logprobs"),
+    **dict.fromkeys(("n", "best_of"), "--samples"),
     **dict.fromkeys(("api_key", "api-key", "key", "token", "authorization"), "keys come from the environment"),
     **dict.fromkeys(
         ("model", "messages", "input", "system", "instructions", "prompt", "stream", "store"), "it is ours"
     ),
     **dict.fromkeys(("response_format", "text", "tools", "tool_choice", "output_config"), "it is ours"),
 }
-"""Parameters that a request has already, and what to do instead."""
+"""Parameters that a request has already, and the option that is meant, or what to do instead."""
 
 
 def _said(asked: JudgeSettings) -> list[str]:
@@ -592,6 +594,9 @@ def _refuse_owned(name: str, asked: JudgeSettings) -> None:
     for parameter in asked.parameters:
         remedy = _OWNED.get(parameter.lower())
         if remedy is not None:
+            if remedy.startswith("--"):
+                setting = remedy.removeprefix("--").replace("-", "_")
+                remedy = by_option(remedy, f"it is {remedy}", f"it is the setting `{setting}`")
             raise InputError(f"judge `{name}`: `{parameter}` is no parameter to be given: {remedy}")
 
 

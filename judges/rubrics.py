@@ -62,6 +62,7 @@ from judges.criterion import BINARY, Criterion, Example, Level, Scale, Unit
 from judges.errors import InputError
 from judges.fingerprint import Json
 from judges.printable import printable
+from judges.remedies import by_option
 from judges.toml import read_toml
 from judges.yaml import read_yaml
 
@@ -108,7 +109,8 @@ def read_criterion(path: Path) -> Criterion:
     """
     rubric = read_rubric(path)
     if len(rubric.criteria) != 1 or rubric.checks or rubric.include:
-        raise InputError(f"{path}: is a rubric, not one criterion; give it with --rubric")
+        remedy = by_option("--rubric", "give it with --rubric", "name it among `rubrics`")
+        raise InputError(f"{path}: is a rubric, not one criterion; {remedy}")
     return rubric.criteria[0]
 
 

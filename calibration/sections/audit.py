@@ -10,7 +10,7 @@ from calibration.rates import CorrectedRate
 from calibration.scores import Scores
 from calibration.sections.pictures import distributions, reliability, threshold_curve
 from calibration.statistics.confusion import BinaryMetrics
-from calibration.words import FLAGS, REASONS
+from calibration.words import FLAGS, REASONS, share_in_words
 from calibration.words import figure_in_words as shown
 from judges.cli.output import counted, number
 from judges.figures import Figure
@@ -26,25 +26,37 @@ _BASELINES = {"same_label": "same for all", "overlap": "word overlap", "length":
 
 
 def overview_of(audits: Sequence[Audit]) -> Table:
-    """A row for each judge and criterion."""
-    heads = ("labelled", "agreement", "kappa", "fails found", "Spearman")
+    """A row for each judge and criterion. A narrow terminal shows what tells judges apart; the chapters have all."""
+    judges = {each.pairs.question.subject.judge for each in audits}
+    told = [each for each in _OVERVIEW if any(each[0] in audit.figures() for audit in audits)]
     return Table.of(
-        ["criterion", "judge", "decision", *(Column(head, "right") for head in heads)],
+        [
+            "criterion",
+            Column("judge", spare=len(judges) == 1),
+            "decision",
+            Column("labelled", "right", spare=True),
+            *(Column(head, "right", spare=spare) for _, head, _, spare in told),
+        ],
         [
             [
                 each.pairs.question.subject.criterion,
                 each.pairs.question.subject.judge,
                 each.decision.status,
                 f"{len(each.pairs.pairs):,}",
-                *(_if_any(each.figures(), name) for name in ("agreement", "kappa", "fails_found", "spearman")),
+                *(cell(each.figures()[name]) if name in each.figures() else "–" for name, _, cell, _ in told),
             ]
             for each in audits
         ],
     )
 
 
-def _if_any(figures: Mapping[str, Figure], name: str) -> str:
-    return shown(figures[name]) if name in figures else "–"
+_OVERVIEW: tuple[tuple[str, str, Callable[[Figure], str], bool], ...] = (
+    ("agreement", "agreement", shown, True),
+    ("kappa", "kappa", shown, False),
+    ("fails_found", "fails found", share_in_words, True),
+    ("spearman", "Spearman", shown, False),
+)
+"""A figure by its name, its heading, how it is written, and whether it can be spared."""
 
 
 def chapter_of(audit: Audit, worst: int) -> Chapter:
@@ -166,7 +178,7 @@ def _agreement(audit: Audit) -> Section:
         ["people say", *(Column(printable(head, _LABEL_LENGTH + 7), "right") for head in heads)],
         [[row, *(f"{cells[name]:,}" for name in names)] for row, cells in audit.matrix.items()],
     )
-    cell = shown if audit.pairs.question.meaning.binary else _of_class
+    cell = share_in_words if audit.pairs.question.meaning.binary else _of_class
     agreement = _table(audit, [_agreement_of(view) for view in audit.views], shown)
     errors = _table(audit, [_errors_of(view) for view in audit.views], cell)
     return Section("Agreement with people", (agreement, matrix, errors))
@@ -178,12 +190,12 @@ def _table(audit: Audit, rows: Sequence[Mapping[str, Figure]], cell: Callable[[F
 
 
 def _of_class(figure: Figure) -> str:
-    """As `shown`; the positive label is here any of several."""
+    """As `share_in_words`; the positive label is here any of several."""
     words = {
         "no_positive_gold": "none: people say it of no case",
         "no_positive_pred": "none: the judge says it of no case",
     }
-    return words.get(figure.reason or "") or shown(figure) if figure.value is None else shown(figure)
+    return (words.get(figure.reason or "") if figure.value is None else None) or share_in_words(figure)
 
 
 def _agreement_of(view: View) -> dict[str, Figure]:
@@ -215,7 +227,7 @@ def _baselines(audit: Audit) -> Section:
     view = audit.views[0]
     own = [shown(view.metrics.accuracy), shown(view.kappa)]
     if binary:
-        own.append(shown(_errors_of(view)["fails found (recall)"]))
+        own.append(share_in_words(_errors_of(view)["fails found (recall)"]))
     heads = ["agreement", "kappa", *(["fails found"] if binary else []), "judge's kappa is higher by"]
     rows = [["the judge", *own, ""]]
     for each in audit.baselines:
@@ -223,7 +235,7 @@ def _baselines(audit: Audit) -> Section:
         cells = [
             shown(each.agreement),
             number(each.kappa.value) if constant else shown(each.kappa),
-            *([shown(each.fails_found)] if binary else []),
+            *([share_in_words(each.fails_found)] if binary else []),
         ]
         rows.append([_BASELINES[each.name], *cells, shown(each.advantage)])
     lines = [f"{_BASELINES[each.name]}: {each.how}" for each in audit.baselines]
@@ -488,7 +500,7 @@ def _slices(audit: Audit) -> Section:
                 f"{each.agreement.n:,}",
                 shown(each.agreement),
                 shown(each.kappa),
-                *([shown(each.fails_found)] if binary else []),
+                *([share_in_words(each.fails_found)] if binary else []),
                 f"{shown(each.gap)}{' *' if each.differs else ''}",
             ]
             for each in audit.slices

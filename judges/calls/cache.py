@@ -16,6 +16,7 @@ from judges.calls.stored import Form, Stored, exported
 from judges.errors import CacheError, NotCached
 from judges.fingerprint import fingerprint
 from judges.printable import printable
+from judges.remedies import by_option
 from judges.service import Service
 from judges.usage import Usage, add_usage
 
@@ -401,8 +402,11 @@ class Cache:
             self._explain(error)
 
     def _explain(self, error: sqlite3.Error) -> NoReturn:
-        code = getattr(error, "sqlite_errorcode", None)
-        said = _SAID.get(code & 0xFF if isinstance(code, int) else -1, f"{error}; give another path")
+        found = getattr(error, "sqlite_errorcode", None)
+        code = found & 0xFF if isinstance(found, int) else -1
+        said = _SAID.get(code, f"{error}; give another path")
+        if code in _UNUSABLE:
+            said += by_option("--no-cache", ", or use --no-cache")
         raise CacheError(f"{self._where}: {said}") from error
 
 
@@ -419,12 +423,13 @@ def _read_only(path: Path) -> str:
     return f"{path.absolute().as_uri()}?{'mode=ro' if has_log else 'immutable=1'}"
 
 
+_UNUSABLE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}
 _SAID = {
     sqlite3.SQLITE_BUSY: "another process has kept it locked for too long; try again when that has ended",
     sqlite3.SQLITE_LOCKED: "another process has kept it locked for too long; try again when that has ended",
-    sqlite3.SQLITE_CANTOPEN: "can't be opened or created; its folder must exist and be writable, or use --no-cache",
-    sqlite3.SQLITE_READONLY: "can't be written; make file and folder writable, or use --no-cache",
-    sqlite3.SQLITE_PERM: "can't be written; make file and folder writable, or use --no-cache",
+    sqlite3.SQLITE_CANTOPEN: "can't be opened or created; its folder must exist and be writable",
+    sqlite3.SQLITE_READONLY: "can't be written; make file and folder writable",
+    sqlite3.SQLITE_PERM: "can't be written; make file and folder writable",
     sqlite3.SQLITE_FULL: "the disk is full; make room (`judges cache prune` helps), then run the same command again",
     sqlite3.SQLITE_IOERR: "can't be read or written (the disk may be full, or gone); then run the same command again",
     sqlite3.SQLITE_NOTADB: "is not a cache of Judges, or damaged; move the file away or give another path",

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Iterator
 from importlib.metadata import version as version_of
 from io import TextIOWrapper
 from pathlib import Path
@@ -22,6 +23,7 @@ from judges.cli.run import run
 from judges.errors import JudgesError
 from judges.plugins import installed
 from judges.printable import printable
+from judges.remedies import options_are
 
 __all__ = ["main"]
 
@@ -51,6 +53,16 @@ def _options(  # pyright: ignore[reportUnusedFunction]
     if context.invoked_subcommand is None:
         note(context.get_help())
         raise typer.Exit(Exit.WRONG_INPUT)
+    options_are(_options_of(context.command, context.invoked_subcommand))
+
+
+def _options_of(group: object, name: str) -> Iterator[str]:
+    """The options of a command: `--json`, `-j`, ...; of one that holds others, what itself has."""
+    held: dict[str, object] = getattr(group, "commands", {})
+    params: list[object] = getattr(held.get(name), "params", [])
+    for each in params:
+        names: list[str] = getattr(each, "opts", [])
+        yield from names
 
 
 app.command()(command(run))

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 __all__ = [
+    "APART",
     "Column",
     "Exit",
     "ReaderLeftError",
@@ -55,7 +56,7 @@ __all__ = [
 ]
 
 _PLAIN_WIDTH = 160
-_APART = 2
+APART = 2
 """Blanks between columns."""
 _PIECE = re.compile(r"[^\s\[]*\s?\[[^\]]*\]|\S+")
 """What is never cut over lines, if that can be helped: a word, a number with its interval."""
@@ -235,7 +236,7 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    shown = Table(box=None, pad_edge=False, padding=(0, _APART, 0, 0), header_style="bold")
+    shown = Table(box=None, pad_edge=False, padding=(0, APART, 0, 0), header_style="bold")
     cells = [[Text(printable(cell)) for cell in row] for row in rows]
     heads = [Text(printable(column.head)) for column in columns]
     widths = _widths(heads, cells, width())
@@ -258,7 +259,7 @@ def _widths(heads: "Sequence[Text]", cells: "Sequence[Sequence[Text]]", room: in
         return max(map(cell_len, _PIECE.findall(text.plain)), default=0)
 
     places = range(len(heads))
-    gaps = _APART * len(heads)
+    gaps = APART * len(heads)
     whole = [max((row[at].cell_len for row in cells), default=0) for at in places]
     pieces = [max(map(longest_piece, (row[at] for row in cells)), default=0) for at in places]
     least = [max(longest_piece(heads[at]), pieces[at]) for at in places]

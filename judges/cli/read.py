@@ -1,6 +1,7 @@
 """`judges show` and `judges export`: read what a run has found."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from heapq import nsmallest
 from pathlib import Path
@@ -94,8 +95,9 @@ def print_summary(
     run: "Run", manifest: "Manifest", rows: "list[SummaryRow]", *, by: str | None = None, json: bool
 ) -> None:
     """The summary of a run on standard output."""
-    from judges.summary import NO_SLICE
+    from judges.summary import NO_SLICE, asked_id
 
+    asked = Counter(map(asked_id, run.cases()))
     corrected = _corrected(run, manifest)
     repeats = _repeats(run, manifest, rows)
     if json:
@@ -103,7 +105,9 @@ def print_summary(
             {
                 "run": str(run.path),
                 "source": manifest.source,
-                "cases": manifest.cases,
+                "cases": len(asked),
+                "answers": manifest.cases,
+                "replicates": manifest.replicates,
                 "invalid": manifest.invalid,
                 "by": by,
                 "rows": [row.to_record() for row in rows],
@@ -121,7 +125,7 @@ def print_summary(
             _show_side_by_side(rows)
     else:
         _show_slices(rows, by)
-    for line in _summary_notes(manifest, rows):
+    for line in _summary_notes(manifest, asked, rows):
         prose(line, "  ")
     for repeat in repeats:
         prose(f"{repeat.criterion} by {repeat.judge}: {repeat}", "  ")
@@ -186,11 +190,16 @@ def _show_side_by_side(rows: "list[SummaryRow]") -> None:
             ("abstained", lambda row: f"{sum(row.abstained.values()):,}"),
             ("failed", lambda row: f"{sum(row.failed.values()):,}"),
             ("mean score", lambda row: figure(row.mean)),
-            ("every claim passes", lambda row: figure(row.strict)),
-            ("lowest claim", lambda row: figure(row.lowest)),
-            ("claims", lambda row: f"{row.claims.n:,}"),
-            ("claims that pass", lambda row: figure(row.claims) if row.claims.n else "–"),
+            (_passes(shown), lambda row: figure(row.strict)),
         ]
+        if any(row.claims.n for row in shown):
+            measures.extend(
+                [
+                    ("lowest claim", lambda row: figure(row.lowest) if row.claims.n else "–"),
+                    ("claims", lambda row: f"{row.claims.n:,}"),
+                    ("claims that pass", lambda row: figure(row.claims) if row.claims.n else "–"),
+                ]
+            )
         table(
             [Column(""), *(Column(head) for head in heads)],
             ([name, *(cell(row) for row in shown)] for name, cell in measures),
@@ -198,18 +207,23 @@ def _show_side_by_side(rows: "list[SummaryRow]") -> None:
         data()
 
 
+def _passes(rows: "Iterable[SummaryRow]") -> str:
+    """What to call the share that passes."""
+    return "every claim passes" if any(row.claims.n for row in rows) else "passes"
+
+
 def _show_lines(rows: "list[SummaryRow]") -> None:
     """A line a criterion and judge."""
     judges = {row.judge for row in rows}
+    has_claims = any(row.claims.n for row in rows)
     table(
         [
             Column("criterion"),
             *([Column("judge")] if len(judges) > 1 else []),
             *(Column(head, "right") for head in ("judged", "abstained", "failed")),
             Column("mean score"),
-            Column("every claim passes"),
-            Column("claims", "right"),
-            Column("claims that pass"),
+            Column(_passes(rows)),
+            *([Column("claims", "right"), Column("claims that pass")] if has_claims else []),
         ],
         (
             [
@@ -220,8 +234,7 @@ def _show_lines(rows: "list[SummaryRow]") -> None:
                 f"{sum(row.failed.values()):,}",
                 figure(row.mean),
                 figure(row.strict),
-                f"{row.claims.n:,}" if row.claims.n else "–",
-                figure(row.claims) if row.claims.n else "–",
+                *(([f"{row.claims.n:,}", figure(row.claims)] if row.claims.n else ["–", "–"]) if has_claims else []),
             ]
             for row in rows
         ),
@@ -232,13 +245,14 @@ def _show_lines(rows: "list[SummaryRow]") -> None:
 def _show_slices(rows: "list[SummaryRow]", by: str) -> None:
     """A table a criterion and judge, a line a slice."""
     for criterion, judge in dict.fromkeys((row.criterion, row.judge) for row in rows):
+        shown = [row for row in rows if (row.criterion, row.judge) == (criterion, judge)]
         data(f"{criterion} by {judge}")
         table(
             [
                 Column(by),
                 *(Column(head, "right") for head in ("judged", "abstained", "failed")),
                 Column("mean score"),
-                Column("every claim passes"),
+                Column(_passes(shown)),
             ],
             (
                 [
@@ -249,16 +263,15 @@ def _show_slices(rows: "list[SummaryRow]", by: str) -> None:
                     figure(row.mean),
                     figure(row.strict),
                 ]
-                for row in rows
-                if (row.criterion, row.judge) == (criterion, judge)
+                for row in shown
             ),
         )
         data()
 
 
-def _summary_notes(manifest: "Manifest", rows: list["SummaryRow"]) -> Iterator[str]:
+def _summary_notes(manifest: "Manifest", asked: Mapping[str, int], rows: list["SummaryRow"]) -> Iterator[str]:
     cuts = dict.fromkeys(f"{row.judge} from {row.threshold:g}" for row in rows)
-    yield f"{manifest.cases:,} cases from {printable(manifest.source)}"
+    yield f"{counted(len(asked), 'case')} from {printable(manifest.source)}{_how_often(asked, manifest.replicates)}"
     yield f"[95% interval]; a score passes: {', '.join(cuts)}"
     if manifest.invalid:
         yield f"not among them: {counted(manifest.invalid, 'invalid record')} of the input"
@@ -278,6 +291,26 @@ def _summary_notes(manifest: "Manifest", rows: list["SummaryRow"]) -> Iterator[s
             yield f"{name}: {usage_line(row.usage)}{_answered_by(row)}"
         if row.pending:
             yield f"{name}: {row.pending:,} not judged yet: run the same `judges run` again to go on"
+
+
+def _how_often(asked: Mapping[str, int], replicates: int) -> str:
+    """How often cases were asked and judged, where it isn't once.
+
+    Args:
+        asked: By case its answers.
+        replicates: How often each answer was judged.
+    """
+    often, answers = sorted(set(asked.values())), sum(asked.values())
+    several = len(asked) < answers
+    said: list[str] = []
+    if several:
+        said.append(
+            f"each asked {often[0]:,} times" if len(often) == 1 else f"asked several times: {answers:,} answers"
+        )
+    if replicates > 1:
+        said.append(f"each {'answer ' if several else ''}judged {replicates:,} times")
+    one = "the answers to one" if several else "the judgements of one"
+    return f", {', '.join(said)}; {one} are one case to every interval" if said else ""
 
 
 def _answered_by(row: "SummaryRow") -> str:

@@ -12,6 +12,7 @@ from judges.datasets.source import Invalid, Row, format_of, opened, readable, re
 from judges.errors import InputError
 from judges.fingerprint import Json
 from judges.printable import printable
+from judges.remedies import by_option
 
 if TYPE_CHECKING:
     from judges.datasets.records import Door
@@ -89,10 +90,12 @@ def _read(
             if isinstance(case, Invalid):
                 on_invalid(case)
             elif (line := first_seen.setdefault(case.id, row.line)) != row.line:
-                message = (
-                    f'`id` "{printable(case.id, 40)}" is already that of {row.unit} {line};'
-                    " map another field with --map id=FIELD, or number the cases with --map id=@line"
+                remedy = by_option(
+                    "--map",
+                    "map another field with --map id=FIELD, or number the cases with --map id=@line",
+                    "give each record its own",
                 )
+                message = f'`id` "{printable(case.id, 40)}" is already that of {row.unit} {line}; {remedy}'
                 on_invalid(row.invalid(message, "id"))
             else:
                 yield case

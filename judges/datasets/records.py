@@ -18,6 +18,7 @@ from judges.errors import InputError
 from judges.fields import MISSING, find
 from judges.fingerprint import Json
 from judges.printable import printable
+from judges.remedies import by_option
 
 __all__ = ["TARGETS", "CaseRecord", "Door"]
 
@@ -175,10 +176,12 @@ class Door:
                 return self._missing(record, field)
         if second is not None:
             field = _FIELDS[second]
-            message = (
-                f"`{names[field]}` and `{second}` are both there and are one part of a case;"
-                f" choose with --map {field}={names[field]} or --map {field}={second}"
+            remedy = by_option(
+                "--map",
+                f"choose with --map {field}={names[field]} or --map {field}={second}",
+                "take one of them out of the file",
             )
+            message = f"`{names[field]}` and `{second}` are both there and are one part of a case; {remedy}"
             return record.invalid(message, second)
         try:
             checked = CaseRecord.model_validate(values)
@@ -239,8 +242,12 @@ class Door:
         numbering = f", or number the cases with --map id={LINE}" if field == "id" else ""
         source = "" if path is None else f" (--map {field}={printable(path, 80)})"
         target = "answers.b" if field == "rival" else field
-        message = f"`{printable(name, 80)}` is missing{source}; map another field with --map {target}=FIELD{numbering}"
-        return record.invalid(message, name)
+        remedy = by_option(
+            "--map",
+            f"map another field with --map {target}=FIELD{numbering}",
+            f"call the field that holds it `{target}`",
+        )
+        return record.invalid(f"`{printable(name, 80)}` is missing{source}; {remedy}", name)
 
 
 def _checked(fields: Mapping[str, str]) -> dict[str, str]:
@@ -294,5 +301,5 @@ def _refused(record: Record, error: ErrorDetails, names: Mapping[str, str]) -> I
             what = f"is {kind_of(found)}, not a number"
         case _:
             what = f"is {kind_of(found)}, not text or an object with `text`"
-    remedy = REPAIR if inner else f"map another field with --map {field}=FIELD"
+    remedy = REPAIR if inner else by_option("--map", f"map another field with --map {field}=FIELD", "correct it")
     return record.invalid(f"`{printable(path, 120)}` {what}; {remedy}", path)

@@ -15,6 +15,7 @@ from typing import BinaryIO, NoReturn, TypeAlias, cast
 from judges.errors import InputError
 from judges.fingerprint import Json
 from judges.printable import printable
+from judges.remedies import by_option
 
 __all__ = [
     "FORMATS",
@@ -104,7 +105,7 @@ def format_of(source: str | Path | BinaryIO, override: str | None) -> str | None
     if (known := _SUFFIXES.get(suffixes[-1])) is None:
         raise InputError(
             f"{printable(str(source), 200)}: no format is known by the suffix `{printable(suffixes[-1], 80)}`;"
-            f" let it end in .{', .'.join(FORMATS)} (judges run: --format)"
+            f" let it end in .{', .'.join(FORMATS)}{by_option('--format', ' (for cases: --format)')}"
         )
     return known
 
@@ -135,7 +136,7 @@ def opened(source: str | Path | BinaryIO) -> Generator[tuple[BinaryIO, str], Non
 
 def called(kind: str) -> str:
     """The remedy where a file is of another format than it seems."""
-    return f"call it .{kind} (judges run: --format {kind})"
+    return f"call it .{kind}{by_option('--format', f' (for cases: --format {kind})')}"
 
 
 def refuse(invalid: Invalid) -> NoReturn:
@@ -180,7 +181,7 @@ def _open_file(path: Path, name: str) -> BinaryIO:
     try:
         if path.suffix.lower() == ".gz":
             return cast("BinaryIO", gzip.open(path, "rb"))
-        return path.open("rb")
+        return path.open("rb", buffering=1 << 18)
     except FileNotFoundError as error:
         raise InputError(f"{name}: there is no such file") from error
     except (OSError, ValueError) as error:

@@ -23,6 +23,7 @@ from judges.case import Case
 from judges.engine.ledger import Ledger, decode, done_keys, lines, not_a_judgement
 from judges.engine.plan import Assignment, Work, key_of, plan
 from judges.errors import InputError, LedgerError
+from judges.remedies import by_option
 from judges.verdict import Judgement
 
 __all__ = ["Manifest", "Row", "Run", "StoredJudgements"]
@@ -171,7 +172,8 @@ class Run:
 
     def _of_another_version(self, found: object) -> str:
         found = f"format {found!s:.20}"
-        return f"{self.path}: written by another version of Judges ({found}); choose another folder with --out"
+        remedy = by_option("--out", "choose another folder with --out", "judge the cases anew, into another folder")
+        return f"{self.path}: written by another version of Judges ({found}); {remedy}"
 
     def _replace(self, path: Path, write: Callable[[BinaryIO], object]) -> None:
         new = path.with_name(path.name + ".new")

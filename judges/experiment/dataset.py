@@ -11,6 +11,7 @@ from judges.datasets.source import format_of, numbered_lines, opened
 from judges.errors import InputError
 from judges.fingerprint import Json, fingerprint
 from judges.printable import printable
+from judges.remedies import also_has
 from judges.retrieval.fields import id_of, shown
 from judges.retrieval.labels import Label, labels_from, labels_of, read_labels
 from judges.retrieval.passages import Span
@@ -57,7 +58,8 @@ def read_dataset(
         InputError: A file can't be read, or holds something else.
     """
     try:
-        cases = list(read_cases(path, fields=fields))[:limit]
+        with also_has("--map"):
+            cases = list(read_cases(path, fields=fields))[:limit]
     except InputError as error:
         raise InputError(str(error).replace("--map ", "`map` of the plan: ")) from None
     if qrels is not None:

@@ -24,6 +24,8 @@ class Column:
     """So many characters of a cell are shown where room is short, as in a terminal; None for all."""
     free: bool = False
     """Whether cells are texts of any length, cut to the room that the other columns leave."""
+    spare: bool = False
+    """Whether a terminal too narrow for the table leaves the column out, since what it says is said elsewhere too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias, cast
 from judges.errors import InputError
 from judges.fingerprint import Json
 from judges.printable import printable
+from judges.remedies import by_option
 from judges.retrieval.fields import DOCUMENT, ITEM, QUERY, Row, grade_of, id_of, listed, shown, value_of
 from judges.retrieval.passages import Index, Span, span_of, text_hash_of
 from judges.retrieval.qrels import Group, Qrels
@@ -187,8 +188,8 @@ def resolve(labels: Labels, passages: Index, *, share: float = 0.5) -> Resolved:
     if spans and not by_document:
         raise InputError(
             "spans are labelled, but no passage tells which stretch of its document it is; "
-            "give `doc`, `start` and `end` of each retrieved passage, or of all passages: "
-            "judges retrieval (or diagnose) --index"
+            "give `doc`, `start` and `end` of each retrieved passage"
+            + by_option("--index", ", or of all passages with --index")
         )
     grades: dict[str, dict[str, int]] = {}
     groups: dict[str, list[Group]] = {}

@@ -7,6 +7,7 @@ from typing import cast
 
 from judges.errors import InputError
 from judges.fingerprint import Json
+from judges.remedies import by_option
 from judges.retrieval.fields import (
     ITEM,
     QUERY,
@@ -278,7 +279,5 @@ def _ordered(scores: Mapping[str, float]) -> Ranking:
 
 def twice(document: str) -> str:
     """The complaint about a document that a ranking has twice."""
-    return (
-        f"document {shown(document)} is retrieved twice; mend the ranking, or keep the first copy: "
-        "judges retrieval (or gate) --keep-first"
-    )
+    or_keep = by_option("--keep-first", ", or keep the first copy with --keep-first")
+    return f"document {shown(document)} is retrieved twice; mend the ranking{or_keep}"

@@ -81,6 +81,22 @@ def test_the_page_begins_with_the_decision_and_goes_on_as_the_text_does(tmp_path
     assert row[:4] == ("x", "j", "PASS", "120")
 
 
+def test_a_share_that_is_not_nothing_is_not_shown_as_nothing_nor_one_that_is_not_all_as_all(tmp_path: Path) -> None:
+    gold = ["fail"] * 700 + ["pass"] * 790
+    said = ["fail"] * 2 + ["pass"] * 698 + ["fail"] + ["pass"] * 789
+    one = audit(stored_pairs(write_records(tmp_path, records_of(gold, said))))
+    tables = [block for each in chapter_of(one, 0).sections for block in each.blocks if isinstance(block, Table)]
+    cells = {row[0]: row[1] for table in tables for row in table.rows}
+    assert cells["fails found (recall)"] == "<0.01 [<0.01, 0.01]"
+    assert cells["passes found (recall)"] == ">0.99 [0.99, >0.99]"
+    assert [row[3] for table in tables for row in table.rows if row[0] in ("the judge", "same for all")] == [
+        "<0.01 [<0.01, 0.01]",
+        "0.00 [0.00, 0.01]",  # really none
+    ]
+    assert overview_of([one]).rows[0][-1] == "<0.01 [<0.01, 0.01]"
+    assert one.to_record()["views"][0]["fails_found"]["value"] == 2 / 700
+
+
 def test_the_reliability_curve_has_the_table_s_bins_before_and_after(tmp_path: Path) -> None:
     one = audited(tmp_path, *sample(300))
     shown = illustrations(chapter_of(one, 0))[CHANCES]

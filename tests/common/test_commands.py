@@ -42,11 +42,13 @@ def test_every_option_has_its_help_and_the_readme_names_the_command(tmp_path: Pa
     assert f"judges {command}" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("command", ["gate", "retrieval", "diagnose", "experiment"])
+@pytest.mark.parametrize("command", ["gate", "retrieval", "diagnose", "experiment", "calibrate", "compare"])
 def test_a_remedy_names_an_option_of_its_own_command_or_the_other_command(tmp_path: Path, command: str) -> None:
     shown = judges(command, "--help", folder=tmp_path, changes={"COLUMNS": "200"}).stdout
     there = set(re.findall(r"--[a-z][a-z-]+", shown))
-    source = (ROOT / "judges" / "cli" / f"{command}.py").read_text(encoding="utf-8")
+    name = f"cli/{command}.py"
+    path = next(ROOT / package / name for package in ("judges", "calibration") if (ROOT / package / name).exists())
+    source = path.read_text(encoding="utf-8")
     named = [(line, option) for line in source.splitlines() for option in re.findall(r"(?<![\w-])--[a-z][a-z-]+", line)]
     strange = [line for line, option in named if option not in there and not re.search(r"judges \w+ ", line)]
     assert named

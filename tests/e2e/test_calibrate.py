@@ -1,10 +1,11 @@
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.command import EXAMPLE, SHARED, judges
+from support.command import EXAMPLE, SHARED, judges, on_terminal
 
 LABELS = EXAMPLE / "labels.jsonl"
 
@@ -66,6 +67,30 @@ def test_without_a_label_every_criterion_that_has_some_gets_a_row_and_a_page(hom
         "faithfulness",
         "correctness",
     ]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no pseudo-terminals on Windows")
+@pytest.mark.parametrize(("columns", "leaves_out"), [(80, {"agreement", "fails found"}), (120, set[str]())])
+def test_the_row_of_a_judge_is_one_line_on_a_narrow_terminal_too(
+    tmp_path: Path, columns: int, leaves_out: set[str]
+) -> None:
+    asked = ("correctness", "faithfulness", "answer_relevance")
+    lines = [
+        {
+            "id": f"c{number}",
+            "answer": "x",
+            "gold": dict.fromkeys(asked, ("pass", "fail")[number % 2]),
+            "judges": {"gpt-4-turbo": dict.fromkeys(asked, ("pass", "fail")[number % 3 == 0])},
+        }
+        for number in range(60)
+    ]
+    (tmp_path / "cases.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    shown = on_terminal("calibrate", "cases.jsonl", "-j", "stored:judges.gpt-4-turbo", folder=tmp_path, columns=columns)
+    head, *rows = shown.partition("\r\n\r\n")[0].split("\r\n")
+    assert [row.split()[:2] for row in rows] == [[name, "gpt-4-turbo"] for name in asked]
+    assert max(map(len, rows)) <= columns
+    named = {"criterion", "decision", "agreement", "kappa", "fails found"}
+    assert {each for each in named if each not in head} == leaves_out
 
 
 def test_what_is_required_sets_the_exit_code(home: Path) -> None:

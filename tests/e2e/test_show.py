@@ -82,6 +82,45 @@ def test_every_judgement_is_exported_in_order_of_input(home: Path) -> None:
     assert {row["outcome"] for row in rows} == {"verdict", "abstained"}
 
 
+def test_cases_are_counted_as_cases_however_often_they_were_asked_or_judged(tmp_path: Path) -> None:
+    said: list[str] = []
+    for name, answers, replicates in (("once", "aa bb", 3), ("even", "aaa bbb", 1), ("odd", "aa b", 2)):
+        lines = [
+            {"id": f"{group[0]}{again}", "answer": "Yes.", "references": ["Yes."], "repeat_of": group[0]}
+            for group in answers.split()
+            for again in range(1 if name == "once" else len(group))
+        ]
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (tmp_path / f"{name}.jsonl").write_text(text, encoding="utf-8")
+        asked = ("-c", "correctness", "-j", "overlap", "--replicates", str(replicates), "--out", name)
+        ran = judges("run", f"{name}.jsonl", *asked, folder=tmp_path).stdout
+        shown = judges("show", name, folder=tmp_path).stdout
+        assert ran == shown
+        said.append(next(line for line in shown.splitlines() if "case" in line))
+        record = json.loads(judges("show", name, "--json", folder=tmp_path).stdout)
+        assert (record["cases"], record["answers"], record["replicates"]) == (2, len(lines), replicates)
+    assert said == [
+        "2 cases from once.jsonl, each judged 3 times; the judgements of one are one case to every interval",
+        "2 cases from even.jsonl, each asked 3 times; the answers to one are one case to every interval",
+        (
+            "2 cases from odd.jsonl, asked several times: 3 answers, each answer judged 2 times; "
+            "the answers to one are one case to every interval"
+        ),
+    ]
+
+
+@pytest.mark.parametrize("view", [(), ("--by", "id")])
+def test_claims_are_spoken_of_only_where_a_judge_took_answers_apart(tmp_path: Path, view: tuple[str, ...]) -> None:
+    lines = [{"id": name, "question": "?", "answer": "Yes.", "references": ["Yes."], "said": "yes"} for name in "ab"]
+    (tmp_path / "cases.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    judges("run", "cases.jsonl", "-c", "tone", "-j", "stored:said", "--out", "whole", folder=tmp_path)
+    judges("run", "cases.jsonl", "-c", "correctness", "-j", "overlap", "--out", "apart", folder=tmp_path)
+    whole = judges("show", "whole", *view, folder=tmp_path).stdout
+    assert "passes" in whole
+    assert "claim" not in whole
+    assert "every claim passes" in judges("show", "apart", *view, folder=tmp_path).stdout
+
+
 def test_only_one_view_at_a_time(home: Path) -> None:
     done = judges("show", "one", "--case", "en-01", "--by", "lang", folder=home, code=2)
     assert "give one of them" in done.stderr

@@ -17,8 +17,8 @@ def test_whether_passages_hold_an_answer_is_judged_shown_calibrated_and_gated_by
     if not NOMIRACL.exists():
         pytest.skip("the data set nomiracl_de_es_fr is not beside the checkout")
     shown = judges("run", NOMIRACL, *GPT_4, "--out", "run", folder=tmp_path).stdout
-    assert "judged              238" in shown
-    assert "mean score          0.63 [0.56, 0.69]" in shown
+    assert "judged      238" in shown
+    assert "mean score  0.63 [0.56, 0.69]" in shown
     assert "failed (InvalidReply 2)" in shown  # it said neither
     assert "es        79          0       1  0.49" in judges("show", "run", "--by", "lang", folder=tmp_path).stdout
     label = ("--label", "gold.answer_in_context", "--positive", "present")

@@ -1,9 +1,11 @@
 """Runs the `judges` command as a process, as a user would."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,3 +71,23 @@ def start(*arguments: str | Path, folder: Path, changes: Mapping[str, str] | Non
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
+
+
+def on_terminal(*arguments: str | Path, folder: Path, columns: int) -> str:
+    """What `judges` shows on a terminal of so many columns, without colours and weights; lines end as a terminal's."""
+    ours, theirs = os.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "judges", *map(str, arguments)],
+        cwd=folder,
+        env=environment(TERM="xterm", COLUMNS=str(columns)),
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=subprocess.DEVNULL,
+    ):
+        os.close(theirs)
+        shown = b""
+        with suppress(OSError):  # nobody writes any more
+            while part := os.read(ours, 65536):
+                shown += part
+    os.close(ours)
+    return re.sub(r"\x1b\[[0-9;]*m", "", shown.decode("utf-8"))

@@ -102,7 +102,7 @@ def test_trouble_on_standard_input_is_told_by_that_name() -> None:
 
 def test_an_unknown_suffix_or_format_is_answered_with_those_there_are(tmp_path: Path) -> None:
     with pytest.raises(
-        InputError, match=r"`\.xlsx`; let it end in \.jsonl, \.json, \.csv, \.tsv, \.parquet \(judges run: --format\)"
+        InputError, match=r"`\.xlsx`; let it end in \.jsonl, \.json, \.csv, \.tsv, \.parquet \(for cases: --format\)"
     ):
         read_cases(written(tmp_path, b"x", "cases.xlsx"))
     with pytest.raises(InputError, match=r"`xml` is not a format; choose one of jsonl, json, csv, tsv, parquet"):

@@ -83,7 +83,7 @@ def test_a_row_that_is_no_record_is_told_and_the_next_one_read(row: bytes, compl
         (b'id,a\n1,x\n2,"y\n3,z\n', "f:3: a quote that opens in this row is never closed"),
         (b"id,a,id\n1,x,2\n", "f: two columns are called `id`; rename one"),
         (b"id;a\n1;x\n", "f: its header is one column, `id;a`; if ';' separates its cells, save it with commas"),
-        (b"id\ta\n1\tx\n", "call it .tsv (judges run: --format tsv)"),
+        (b"id\ta\n1\tx\n", "call it .tsv (for cases: --format tsv)"),
         (b"id,\xe9\n1,x\n", "f:1: the header is not UTF-8"),
         (b'"id,a\n1,x\n', "f:1: a quote that opens in this row is never closed"),
         ("id,a\n1,x\n".encode("utf-16"), "f: is not UTF-8 but looks like UTF-16"),
