@@ -13,7 +13,7 @@ compared take turns, several rounds of them, and medians are compared:
     bare        aiohttp alone: the floor
 
 CPU time is that of the client's process. Wall time, and what follows from it, depends on who else is using the machine.
-The figures of a whole run, a quarter of an hour, go to `results/hosted.json` too. `--quick` proves little.
+The figures of a whole run, a quarter of an hour, go to `results/hosted.md` and `.json`. `--quick` proves little.
 """
 
 import argparse
@@ -399,6 +399,25 @@ def patience(bench: Bench) -> None:
 PARTS = {"processor": processor, "patience": patience}
 
 
+def as_markdown(document: Mapping[str, Any], rows: Iterable[Row]) -> str:
+    """The figures as a page to be read."""
+    packages = ", ".join(f"{name} {number}" for name, number in document["packages"].items())
+    lines = [
+        "# Hosted models",
+        "",
+        f"`{document['made_by']}`: {document['minutes']} minutes, Python {document['python']}, {document['cores']} cores,"
+        f" {packages}.",
+    ]
+    section = ""
+    for row in rows:
+        if row.section != section:
+            section = row.section
+            lines += ["", f"## {section}", "", "| | | wanted | |", "| --- | ---: | --- | --- |"]
+        met = {True: "met", False: "**not met**", None: ""}[row.is_met]
+        lines.append(f"| {row.what.strip()} | {shown(row.value, row.unit)} | {row.target} | {met} |")
+    return "\n".join(lines) + "\n"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="less of everything; nothing is written")
@@ -424,6 +443,7 @@ def main() -> None:
     }
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    RESULTS.with_suffix(".md").write_text(as_markdown(document, bench.rows), encoding="utf-8")
 
 
 if __name__ == "__main__":
