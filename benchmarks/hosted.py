@@ -401,13 +401,9 @@ PARTS = {"processor": processor, "patience": patience}
 
 def as_markdown(document: Mapping[str, Any], rows: Iterable[Row]) -> str:
     """The figures as a page to be read."""
+    made = f"Python {document['python']}, {document['cores']} cores"
     packages = ", ".join(f"{name} {number}" for name, number in document["packages"].items())
-    lines = [
-        "# Hosted models",
-        "",
-        f"`{document['made_by']}`: {document['minutes']} minutes, Python {document['python']}, {document['cores']} cores,"
-        f" {packages}.",
-    ]
+    lines = ["# Hosted models", "", f"`{document['made_by']}`: {document['minutes']} minutes, {made}, {packages}."]
     section = ""
     for row in rows:
         if row.section != section:
