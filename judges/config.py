@@ -240,9 +240,9 @@ class Connections:
         Args:
             settings: Those of `judges.toml`.
             asked: What the command line says of its judges: it goes over the settings.
-            requests_per_minute: Of every account, where the settings don't say.
-            tokens_per_minute: The same.
-            concurrency: Calls in flight, the same.
+            requests_per_minute: Of every account: it goes over the settings.
+            tokens_per_minute: Likewise.
+            concurrency: Calls in flight, likewise.
             cache: The folder of the cache; by default that of the settings, or `cache_file`'s.
             mode: What the cache is for.
             max_cost: Dollars that all calls together may cost.

@@ -1,8 +1,6 @@
 """Sections on standard output: their texts and tables, one below the other."""
 
-from collections.abc import Sequence
-
-from judges.cli.output import APART, data, prose, table, width
+from judges.cli.output import data, prose, table, width
 from judges.printable import printable
 from judges.report.sections import Chapter, Column, Decided, Illustration, Section, Table
 
@@ -45,30 +43,13 @@ def _show_section(section: Section) -> None:
 def show_table(shown: Table) -> None:
     """A table, its cells cut to what their columns allow."""
     limits = [_limit(each) for each in shown.columns]
-    rows = [
-        [cell if limit is None else printable(cell, limit) for cell, limit in zip(row, limits, strict=True)]
-        for row in shown.rows
-    ]
-    kept = _kept(shown.columns, rows)
-    table([shown.columns[place] for place in kept], ([row[place] for place in kept] for row in rows))
-
-
-def _kept(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[int]:
-    """The places of the columns that are shown: while they don't fit, the last one that can be spared is left out."""
-    kept = list(range(len(columns)))
-    spare = [place for place in kept if columns[place].spare]
-    while (
-        spare
-        and _width([[columns[place].head for place in kept], *([row[at] for at in kept] for row in rows)]) > width()
-    ):
-        kept.remove(spare.pop())
-    return kept
-
-
-def _width(rows: Sequence[Sequence[str]]) -> int:
-    from rich.cells import cell_len
-
-    return sum(max(map(cell_len, cells)) + APART for cells in zip(*rows, strict=True))
+    table(
+        shown.columns,
+        (
+            [cell if limit is None else printable(cell, limit) for cell, limit in zip(row, limits, strict=True)]
+            for row in shown.rows
+        ),
+    )
 
 
 def _limit(column: Column) -> int | None:

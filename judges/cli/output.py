@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 __all__ = [
-    "APART",
     "Column",
     "Exit",
     "ReaderLeftError",
@@ -56,7 +55,7 @@ __all__ = [
 ]
 
 _PLAIN_WIDTH = 160
-APART = 2
+_APART = 2
 """Blanks between columns."""
 _PIECE = re.compile(r"[^\s\[]*\s?\[[^\]]*\]|\S+")
 """What is never cut over lines, if that can be helped: a word, a number with its interval."""
@@ -226,7 +225,8 @@ def width() -> int:
 
 
 def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
-    """Aligned columns on standard output. Cells are made printable here; what is too wide goes over several lines.
+    """Aligned columns on standard output. Cells are made printable here; what is too wide goes over several lines, once
+    the columns that can be spared are left out.
 
     Args:
         columns: From left to right.
@@ -236,12 +236,14 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    shown = Table(box=None, pad_edge=False, padding=(0, APART, 0, 0), header_style="bold")
+    shown = Table(box=None, pad_edge=False, padding=(0, _APART, 0, 0), header_style="bold")
     cells = [[Text(printable(cell)) for cell in row] for row in rows]
     heads = [Text(printable(column.head)) for column in columns]
+    kept = _kept(columns, [heads, *cells], width())
+    heads, cells = [heads[at] for at in kept], [[row[at] for at in kept] for row in cells]
     widths = _widths(heads, cells, width())
-    for column, head, fixed in zip(columns, heads, widths, strict=True):
-        shown.add_column(head, justify=column.side, overflow="fold", width=fixed)
+    for at, head, fixed in zip(kept, heads, widths, strict=True):
+        shown.add_column(head, justify=columns[at].side, overflow="fold", width=fixed)
     for row in cells:
         shown.add_row(*row)
     console = Console(highlight=False, markup=False, emoji=False, width=width())
@@ -249,6 +251,16 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
         console.print(shown)
     for line in captured.get().splitlines():
         data(line.rstrip())
+
+
+def _kept(columns: Sequence[Column], lines: "Sequence[Sequence[Text]]", room: int) -> list[int]:
+    """The places of the columns that are shown: while they don't fit, the last one that can be spared is left out."""
+    kept = list(range(len(columns)))
+    whole = [max(line[at].cell_len for line in lines) + _APART for at in kept]
+    spare = [at for at in kept if columns[at].spare]
+    while spare and sum(whole[at] for at in kept) > room:
+        kept.remove(spare.pop())
+    return kept
 
 
 def _widths(heads: "Sequence[Text]", cells: "Sequence[Sequence[Text]]", room: int) -> list[int | None]:
@@ -259,7 +271,7 @@ def _widths(heads: "Sequence[Text]", cells: "Sequence[Sequence[Text]]", room: in
         return max(map(cell_len, _PIECE.findall(text.plain)), default=0)
 
     places = range(len(heads))
-    gaps = APART * len(heads)
+    gaps = _APART * len(heads)
     whole = [max((row[at].cell_len for row in cells), default=0) for at in places]
     pieces = [max(map(longest_piece, (row[at] for row in cells)), default=0) for at in places]
     least = [max(longest_piece(heads[at]), pieces[at]) for at in places]
